@@ -1,0 +1,153 @@
+// Starts the bench's processes, hears their first words, and leaves none of them (and no folder) behind.
+import { fork, spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const stopGraceMs = 3_000;
+const stderrCharsMax = 4_096;
+
+export interface Child {
+  readonly name: string;
+  readonly pid: number;
+  readonly process: ChildProcess;
+  /** The first JSON line on stdout whose `event` is this one; rejects when the process ends or the time is up. */
+  saying(event: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>>;
+  /** SIGTERM, then SIGKILL for the whole process group; resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+const running = new Set<Child>();
+const folders = new Set<string>();
+
+/** Runs `node <args>` in a process group of its own, so that what it starts dies with it. */
+export function startNode(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
+  return adopt(name, child);
+}
+
+/** The same, with a message channel. */
+export function forkNode(name: string, file: string): Child {
+  return adopt(name, fork(file, { detached: true, stdio: ["ignore", "pipe", "pipe", "ipc"] }));
+}
+
+function adopt(name: string, child: ChildProcess): Child {
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${name} could not be started`);
+  const heard: Record<string, unknown>[] = [];
+  const listeners = new Set<() => void>();
+  let stderr = "";
+  let ended: string | undefined;
+  const wake = (): void => {
+    for (const listener of listeners) listener();
+  };
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString("utf8")).slice(-stderrCharsMax);
+  });
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const said = parseLine(line);
+      if (said === undefined) return;
+      heard.push(said);
+      wake();
+    });
+  }
+  const gone = new Promise<void>((resolve) => {
+    child.on("close", (code, signal) => {
+      ended = `${name} ended (${signal ?? `exit code ${code}`})${stderr === "" ? "" : `: ${stderr.trim()}`}`;
+      running.delete(self);
+      wake();
+      resolve();
+    });
+  });
+
+  const self: Child = {
+    name,
+    pid,
+    process: child,
+    saying: (event, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const said = heard.find((line) => line["event"] === event);
+          if (said !== undefined) settle(() => resolve(said));
+          else if (ended !== undefined) settle(() => reject(new Error(ended)));
+        };
+        const timer = setTimeout(() => {
+          settle(() => reject(new Error(`${name} did not say "${event}" in ${timeoutMs} ms: ${stderr.trim()}`)));
+        }, timeoutMs);
+        const settle = (end: () => void): void => {
+          clearTimeout(timer);
+          listeners.delete(look);
+          end();
+        };
+        listeners.add(look);
+        look();
+      }),
+    async stop() {
+      if (ended !== undefined) return;
+      signalGroup(pid, "SIGTERM");
+      const force = setTimeout(() => signalGroup(pid, "SIGKILL"), stopGraceMs);
+      await gone;
+      clearTimeout(force);
+      // A grandchild may outlive its parent's polite end.
+      signalGroup(pid, "SIGKILL");
+    },
+  };
+  running.add(self);
+  return self;
+}
+
+/** Things that are not lines of JSON (banners, warnings) are nobody's word. */
+function parseLine(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+/** A fresh folder that is removed when the bench ends, however it ends. */
+export function makeFolder(parent: string, name: string): string {
+  const folder = mkdtempSync(join(parent, `signalbox-bench-${name}-`));
+  folders.add(folder);
+  return folder;
+}
+
+/** Stops every process that still runs, then removes every folder. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all([...running].map((child) => child.stop()));
+  removeFolders();
+}
+
+function removeFolders(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  folders.clear();
+}
+
+/** For ends that leave no time to wait: an exit in the middle, Ctrl-C, a SIGTERM. */
+export function cleanUpOnExit(): void {
+  process.on("exit", () => {
+    for (const child of running) signalGroup(child.pid, "SIGKILL");
+    removeFolders();
+  });
+  for (const [signal, number] of [
+    ["SIGINT", 2],
+    ["SIGTERM", 15],
+    ["SIGHUP", 1],
+  ] as const) {
+    process.on(signal, () => process.exit(128 + number));
+  }
+}

@@ -1,0 +1,143 @@
+// Verdicts on evidence written by hand: what passes, what misses, and that nothing is left out.
+import { expect, test } from "vitest";
+import { specs, type Evidence, type Figure } from "./figures.ts";
+import type { Measured } from "./rounds.ts";
+
+const nothing: Evidence = { measured: [], failures: new Map(), peers: new Set() };
+
+function judge(figure: string, evidence: Evidence): Omit<Figure, "figure"> {
+  const spec = specs.find((candidate) => candidate.figure === figure);
+  if (spec === undefined) throw new Error(`no figure ${figure}`);
+  return spec.judge(evidence);
+}
+
+function slice(subject: Measured["subject"], concurrency: number, more: Partial<Measured>): Measured {
+  return {
+    subject,
+    concurrency,
+    calls: 1_000,
+    errors: 0,
+    errorCodes: {},
+    elapsedMs: 1_000,
+    callsPerSecond: 1_000,
+    p50Us: 1_000,
+    p95Us: 2_000,
+    p99Us: 3_000,
+    maxUs: 9_000,
+    ...more,
+  };
+}
+
+test("latency at c=1 is held against the floor's median of slices", () => {
+  const floor = [1_000, 1_200, 5_000].map((p50Us) => slice("floor", 1, { p50Us, p95Us: 2_000 }));
+  const good = judge("echo.sqlite.c1", {
+    ...nothing,
+    measured: [...floor, slice("signalbox", 1, { p50Us: 1_680, p95Us: 4_000 })],
+  });
+  expect(good).toMatchObject({ value: 1.68, unit: "ms", ok: true, ratio: 1.4, n: 1_000, errors: 0 });
+  expect(good.floor).toEqual({ value: 1.2, p50: 1.2, p95: 2, p99: 3, max: 9 });
+  // 5.0 is 3.8 away from the median 1.2
+  expect(good.floor_spread).toBeCloseTo(316.667, 2);
+  expect(good.reason).toBeUndefined();
+
+  const slow = judge("echo.sqlite.c1", {
+    ...nothing,
+    measured: [...floor, slice("signalbox", 1, { p50Us: 1_000, p95Us: 4_100 })],
+  });
+  expect(slow).toMatchObject({ ok: false, reason: "p95 is 2.05 x the floor's" });
+});
+
+test("throughput has its own ratio at each concurrency", () => {
+  const measured = [16, 128].flatMap((c) => [
+    slice("floor", c, { callsPerSecond: 10_000, cpuUs: 100_000 }),
+    slice("signalbox", c, { callsPerSecond: 7_000, cpuUs: 150_000 }),
+  ]);
+  expect(judge("echo.sqlite.c16", { ...nothing, measured })).toMatchObject({ value: 7_000, ok: true, ratio: 0.7 });
+  expect(judge("echo.sqlite.c128", { ...nothing, measured })).toMatchObject({
+    ok: false,
+    ratio: 0.7,
+    reason: "calls/s is 0.700 x the floor's; CPU a call 150 us, floor 100 us",
+  });
+  expect(judge("cpu.per_call", { ...nothing, measured })).toMatchObject({
+    value: 150,
+    ok: true,
+    ratio: 1.5,
+    floor: { value: 100 },
+  });
+});
+
+test("an error during the load is a miss, whatever the speed", () => {
+  const measured = [slice("floor", 16, {}), slice("signalbox", 16, { errors: 2, errorCodes: { timeout: 2 } })];
+  expect(judge("echo.sqlite.c16", { ...nothing, measured })).toMatchObject({
+    ok: false,
+    errors: 2,
+    reason: "2 errors: timeout 2",
+  });
+});
+
+test("commits are counted per call over all slices", () => {
+  const at = (c: number, commits: number): Evidence => ({
+    ...nothing,
+    measured: [slice("signalbox", c, { commits }), slice("signalbox", c, { commits })],
+  });
+  expect(judge("writes.per_call.c1", at(1, 2_004))).toMatchObject({ value: 2.004, ok: true, n: 2_000 });
+  expect(judge("writes.per_call.c1", at(1, 2_100))).toMatchObject({ value: 2.1, ok: false });
+  expect(judge("writes.per_call.c16", at(16, 500))).toMatchObject({ value: 0.5, ok: true });
+  expect(judge("writes.per_call.c128", at(128, 160))).toMatchObject({ value: 0.16, ok: false });
+});
+
+test("dispatch p95 is the upper bound of its bucket, which may end at the limit", () => {
+  const buckets = (last: number): Measured["dispatch"] => [
+    { le: 0.001, count: 90 },
+    { le: last, count: 100 },
+    { le: Infinity, count: 100 },
+  ];
+  const at = (last: number): Evidence => ({
+    ...nothing,
+    measured: [slice("signalbox", 1, { dispatch: buckets(last) ?? [] })],
+  });
+  expect(judge("dispatch.p95.c1", at(0.0025))).toMatchObject({ value: 2.5, p50: 1, ok: true, n: 100 });
+  expect(judge("dispatch.p95.c1", at(0.003))).toMatchObject({ value: 3, ok: true });
+  expect(judge("dispatch.p95.c1", at(0.004))).toMatchObject({ value: 4, ok: false });
+  expect(judge("dispatch.p95.c1", at(Infinity))).toMatchObject({ value: null, ok: false });
+});
+
+test("what could not be measured is a miss with its reason; a peer that is not there passes nothing", () => {
+  const evidence: Evidence = {
+    ...nothing,
+    failures: new Map([
+      ["signalbox", "exit code 1"],
+      ["idle", "exit code 1"],
+    ]),
+  };
+  const judged = specs.map(({ figure, judge: verdict }) => ({ figure, ...verdict(evidence) }));
+  expect(judged.filter(({ value, reason }) => value !== null || reason === undefined)).toEqual([]);
+  expect(judged.filter(({ ok }) => ok === false).map(({ figure }) => figure)).toEqual([
+    "echo.sqlite.c1",
+    "echo.sqlite.c16",
+    "echo.sqlite.c128",
+    "dispatch.p95.c1",
+    "dispatch.p95.c16",
+    "cpu.per_call",
+    "writes.per_call.c1",
+    "writes.per_call.c16",
+    "writes.per_call.c128",
+    "idle.rss",
+  ]);
+  expect(judged.filter(({ ok }) => ok === true)).toEqual([]);
+  expect(judge("echo.sqlite.c1", evidence).reason).toBe("signalbox: exit code 1");
+  expect(judge("peer.restate.c128", evidence).reason).toBe("not installed here: not compared");
+});
+
+test("idle memory counts in MB of a million bytes", () => {
+  expect(judge("idle.rss", { ...nothing, idleResidentBytes: 179_000_000 })).toMatchObject({ value: 179, ok: true });
+  expect(judge("idle.rss", { ...nothing, idleResidentBytes: 180_000_000 })).toMatchObject({ ok: false });
+});
+
+test("figures of the ledger do not count when the data lies in memory", () => {
+  const measured = [slice("floor", 16, {}), slice("signalbox", 16, {})];
+  expect(judge("echo.sqlite.c16", { ...nothing, measured, memoryFileSystem: "tmpfs" })).toMatchObject({
+    ok: false,
+    reason: "the data lies on tmpfs, where no fsync is real",
+  });
+});

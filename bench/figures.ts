@@ -1,0 +1,311 @@
+// The figures: what each one needs, its target, and the verdict on what was measured.
+import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
+import type { Measured } from "./rounds.ts";
+import { seriesOf, type Series } from "./series.ts";
+import type { SubjectName } from "./subjects.ts";
+
+/** One line of the report; latencies in ms unless the figure's own unit is another time. */
+export interface Figure {
+  readonly figure: string;
+  readonly value: number | null;
+  readonly unit: string;
+  readonly target: string | null;
+  /** null: a figure without a target, or one that nobody could measure here. */
+  readonly ok: boolean | null;
+  readonly n: number;
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly max: number | null;
+  readonly errors: number;
+  /** The same figure of the floor, from the same rounds. */
+  readonly floor?: Readonly<Record<string, number>>;
+  /** value / floor's value. */
+  readonly ratio?: number;
+  /** How far the floor's farthest slice lies from its median, ± percent. */
+  readonly floor_spread?: number;
+  readonly reason?: string;
+}
+
+export interface Evidence {
+  readonly measured: readonly Measured[];
+  readonly idleResidentBytes?: number;
+  /** Why a subject has no (or not all) slices. */
+  readonly failures: ReadonlyMap<SubjectName | "idle", string>;
+  /** Peers found on this machine. */
+  readonly peers: ReadonlySet<string>;
+  /** Set when the data lies in memory: no fsync is real, so no figure of the ledger counts. */
+  readonly memoryFileSystem?: string;
+}
+
+export interface Spec {
+  readonly figure: string;
+  readonly needs: readonly { readonly subject: SubjectName; readonly concurrency: number }[];
+  readonly needsIdle?: true;
+  readonly judge: (evidence: Evidence) => Omit<Figure, "figure">;
+}
+
+const concurrencies = [1, 16, 128] as const;
+const p50RatioMax = 1.4;
+const p95RatioMax = 2;
+const throughputRatioMin: Readonly<Record<number, number>> = { 16: 0.65, 128: 0.75 };
+const dispatchP95MsMax: Readonly<Record<number, number>> = { 1: 3, 16: 10 };
+const writesPerCallMax: Readonly<Record<number, number>> = { 1: 2, 16: 0.5, 128: 0.15 };
+/** Sweeps and late lease renewals may add a commit or two to a slice of thousands of calls. */
+const countNoise = 0.005;
+const cpuRatioMax = 1.6;
+const idleResidentMbMax = 180;
+
+export const specs: readonly Spec[] = [
+  ...concurrencies.map((c) => informational(`limit.http.c${c}`, "http", c)),
+  ...concurrencies.map((c) => informational(`floor.c${c}`, "floor", c)),
+  { figure: "echo.sqlite.c1", needs: both(1), judge: judgeLatency },
+  ...[16, 128].map((c) => ({ figure: `echo.sqlite.c${c}`, needs: both(c), judge: judgeThroughput(c) })),
+  ...["restate", "bullmq"].flatMap((peer) =>
+    [16, 128].map((c) => ({ figure: `peer.${peer}.c${c}`, needs: [], judge: judgePeer(peer) })),
+  ),
+  ...[1, 16].map((c) => ({ figure: `dispatch.p95.c${c}`, needs: ours(c), judge: judgeDispatch(c) })),
+  { figure: "cpu.per_call", needs: both(128), judge: judgeCpu },
+  ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites(c) })),
+  { figure: "idle.rss", needs: [], needsIdle: true, judge: judgeIdle },
+];
+
+function ours(concurrency: number): Spec["needs"] {
+  return [{ subject: "signalbox", concurrency }];
+}
+
+function both(concurrency: number): Spec["needs"] {
+  return [{ subject: "floor", concurrency }, ...ours(concurrency)];
+}
+
+function informational(figure: string, subject: SubjectName, concurrency: number): Spec {
+  return {
+    figure,
+    needs: [{ subject, concurrency }],
+    judge: (evidence) => {
+      const series = seriesOf(evidence.measured, subject, concurrency);
+      if (series === undefined) return missing("calls/s", null, null, whyMissing(evidence, subject));
+      const reason = errorsText(series);
+      return {
+        ...latencies(series),
+        value: round(series.callsPerSecond),
+        unit: "calls/s",
+        target: null,
+        ok: null,
+        ...(subject === "floor" ? { floor_spread: round(series.spread.callsPerSecond) } : {}),
+        ...(reason === undefined ? {} : { reason }),
+      };
+    },
+  };
+}
+
+function judgeLatency(evidence: Evidence): Omit<Figure, "figure"> {
+  const target = `p50 <= ${p50RatioMax} x floor, p95 <= ${p95RatioMax} x floor`;
+  const pair = pairAt(evidence, 1);
+  if (typeof pair === "string") return missing("ms", target, false, pair);
+  const { series, floor } = pair;
+  const p50Ratio = series.p50 / floor.p50;
+  const p95Ratio = series.p95 / floor.p95;
+  return verdict(
+    {
+      ...latencies(series),
+      value: round(series.p50),
+      unit: "ms",
+      target,
+      floor: { value: round(floor.p50), ...floorLatencies(floor) },
+      ratio: round(p50Ratio),
+      floor_spread: round(floor.spread.p50),
+    },
+    [
+      p50Ratio > p50RatioMax && `p50 is ${show(p50Ratio)} x the floor's; ${cpuText(series, floor)}`,
+      p95Ratio > p95RatioMax && `p95 is ${show(p95Ratio)} x the floor's`,
+      errorsText(series),
+      inMemory(evidence),
+    ],
+  );
+}
+
+function judgeThroughput(concurrency: number): Spec["judge"] {
+  return (evidence) => {
+    const ratioMin = throughputRatioMin[concurrency] ?? 1;
+    const target = `calls/s >= ${ratioMin} x floor`;
+    const pair = pairAt(evidence, concurrency);
+    if (typeof pair === "string") return missing("calls/s", target, false, pair);
+    const { series, floor } = pair;
+    const ratio = series.callsPerSecond / floor.callsPerSecond;
+    return verdict(
+      {
+        ...latencies(series),
+        value: round(series.callsPerSecond),
+        unit: "calls/s",
+        target,
+        floor: { value: round(floor.callsPerSecond), ...floorLatencies(floor) },
+        ratio: round(ratio),
+        floor_spread: round(floor.spread.callsPerSecond),
+      },
+      [
+        ratio < ratioMin && `calls/s is ${show(ratio)} x the floor's; ${cpuText(series, floor)}`,
+        errorsText(series),
+        inMemory(evidence),
+      ],
+    );
+  };
+}
+
+/** A peer that is not there is not beaten: its line says so and passes nothing. */
+function judgePeer(peer: string): Spec["judge"] {
+  return ({ peers }) =>
+    missing(
+      "calls/s",
+      peer === "restate" ? "echo.sqlite >= 2 x Restate" : "echo.sqlite >= BullMQ, appendfsync always",
+      null,
+      peers.has(peer)
+        ? "installed, but this bench has no driver for it: not compared"
+        : "not installed here: not compared",
+    );
+}
+
+function judgeDispatch(concurrency: number): Spec["judge"] {
+  return (evidence) => {
+    const p95Max = dispatchP95MsMax[concurrency] ?? 0;
+    const target = `p95 < ${p95Max} ms`;
+    const series = seriesOf(evidence.measured, "signalbox", concurrency);
+    if (series === undefined) return missing("ms", target, false, whyMissing(evidence, "signalbox"));
+    const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantileUpperBound(series.dispatch, share));
+    if (p50 === undefined || p95 === undefined || p99 === undefined) {
+      return missing("ms", target, false, "GET /metrics counts nothing in tool_dispatch_seconds");
+    }
+    // A bucket that ends at the limit holds what is below it: a duration of exactly 3 ms does not happen.
+    return verdict(
+      {
+        value: finiteMs(p95),
+        unit: "ms (upper bound of the histogram bucket)",
+        target,
+        n: bucketsCount(series.dispatch),
+        p50: finiteMs(p50),
+        p95: finiteMs(p95),
+        p99: finiteMs(p99),
+        max: null,
+        errors: series.errors,
+      },
+      [
+        round(p95 * 1_000) > p95Max && `the bucket that holds p95 ends at ${show(p95 * 1_000)} ms`,
+        errorsText(series),
+        inMemory(evidence),
+      ],
+    );
+  };
+}
+
+function judgeCpu(evidence: Evidence): Omit<Figure, "figure"> {
+  const target = `<= ${cpuRatioMax} x floor at c=128`;
+  const pair = pairAt(evidence, 128);
+  if (typeof pair === "string") return missing("us", target, false, pair);
+  const { series, floor } = pair;
+  if (series.cpuPerCall === undefined || floor.cpuPerCall === undefined)
+    return missing("us", target, false, "no CPU time was read");
+  const ratio = series.cpuPerCall / floor.cpuPerCall;
+  return verdict(
+    {
+      ...noLatencies(series),
+      value: round(series.cpuPerCall),
+      unit: "us",
+      target,
+      floor: { value: round(floor.cpuPerCall) },
+      ratio: round(ratio),
+      floor_spread: round(floor.spread.cpuPerCall),
+    },
+    [ratio > cpuRatioMax && `CPU a call is ${show(ratio)} x the floor's`, errorsText(series)],
+  );
+}
+
+function judgeWrites(concurrency: number): Spec["judge"] {
+  return (evidence) => {
+    const max = writesPerCallMax[concurrency] ?? 0;
+    const target = `<= ${max}`;
+    const series = seriesOf(evidence.measured, "signalbox", concurrency);
+    if (series === undefined) return missing("commits", target, false, whyMissing(evidence, "signalbox"));
+    if (series.commits === undefined)
+      return missing("commits", target, false, "GET /metrics has no ledger_commits_total");
+    const value = series.commits / (series.calls + series.errors);
+    return verdict({ ...noLatencies(series), value: round(value), unit: "commits", target }, [
+      value > max + countNoise && `${show(value)} durable commits a call`,
+      errorsText(series),
+    ]);
+  };
+}
+
+function judgeIdle({ idleResidentBytes, failures }: Evidence): Omit<Figure, "figure"> {
+  const target = `< ${idleResidentMbMax} MB`;
+  if (idleResidentBytes === undefined) return missing("MB", target, false, failures.get("idle") ?? "not measured");
+  const value = idleResidentBytes / 1e6;
+  return verdict(
+    { value: round(value), unit: "MB", target, n: 1, p50: null, p95: null, p99: null, max: null, errors: 0 },
+    [value >= idleResidentMbMax && `${show(value)} MB resident, idle, 5 s after the start`],
+  );
+}
+
+/** Both sides of a ratio, or why there is none. */
+function pairAt(evidence: Evidence, concurrency: number): { readonly series: Series; readonly floor: Series } | string {
+  const series = seriesOf(evidence.measured, "signalbox", concurrency);
+  const floor = seriesOf(evidence.measured, "floor", concurrency);
+  if (series === undefined) return whyMissing(evidence, "signalbox");
+  return floor === undefined ? whyMissing(evidence, "floor") : { series, floor };
+}
+
+function whyMissing({ failures, measured }: Evidence, subject: SubjectName): string {
+  const failure = failures.get(subject);
+  if (failure !== undefined) return `${subject}: ${failure}`;
+  const codes = measured.filter((slice) => slice.subject === subject).map((slice) => Object.keys(slice.errorCodes));
+  return `${subject}: no call succeeded (${[...new Set(codes.flat())].join(", ") || "no slice was run"})`;
+}
+
+function verdict(
+  figure: Omit<Figure, "figure" | "ok" | "reason">,
+  faults: readonly (string | false | undefined)[],
+): Omit<Figure, "figure"> {
+  const found = faults.filter((fault) => fault !== false && fault !== undefined);
+  return found.length === 0 ? { ...figure, ok: true } : { ...figure, ok: false, reason: found.join("; ") };
+}
+
+function missing(unit: string, target: string | null, ok: false | null, reason: string): Omit<Figure, "figure"> {
+  return { value: null, unit, target, ok, n: 0, p50: null, p95: null, p99: null, max: null, errors: 0, reason };
+}
+
+function latencies(series: Series): Pick<Figure, "n" | "p50" | "p95" | "p99" | "max" | "errors"> {
+  return { n: series.calls, ...floorLatencies(series), errors: series.errors };
+}
+
+function noLatencies(series: Series): Pick<Figure, "n" | "p50" | "p95" | "p99" | "max" | "errors"> {
+  return { n: series.calls, p50: null, p95: null, p99: null, max: null, errors: series.errors };
+}
+
+function floorLatencies(series: Series): { p50: number; p95: number; p99: number; max: number } {
+  return { p50: round(series.p50), p95: round(series.p95), p99: round(series.p99), max: round(series.max) };
+}
+
+function errorsText({ errors, errorCodes }: Series): string | undefined {
+  if (errors === 0) return undefined;
+  const codes = Object.entries(errorCodes).map(([code, count]) => `${code} ${count}`);
+  return `${errors} errors: ${codes.join(", ")}`;
+}
+
+function cpuText(series: Series, floor: Series): string {
+  return `CPU a call ${show(series.cpuPerCall ?? Number.NaN)} us, floor ${show(floor.cpuPerCall ?? Number.NaN)} us`;
+}
+
+function inMemory({ memoryFileSystem }: Evidence): string | undefined {
+  return memoryFileSystem === undefined ? undefined : `the data lies on ${memoryFileSystem}, where no fsync is real`;
+}
+
+function finiteMs(seconds: number): number | null {
+  return Number.isFinite(seconds) ? round(seconds * 1_000) : null;
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
+
+function show(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -1,0 +1,125 @@
+// The bench from start to end: choose figures, start what they need, measure, judge, print, clean up.
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { cleanUp, cleanUpOnExit } from "./children.ts";
+import { specs, type Evidence, type Figure, type Spec } from "./figures.ts";
+import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
+import { residentBytes } from "./procfs.ts";
+import { jsonLine, table } from "./report.ts";
+import { runRounds, type RoundsPlan } from "./rounds.ts";
+import { startFloor, startHttp, startRuntime, startSignalbox, type Subject, type SubjectName } from "./subjects.ts";
+
+export interface BenchOptions {
+  /** One JSON line per figure instead of the table. */
+  readonly json: boolean;
+  /** Fewer and shorter slices: a first look, not a result. */
+  readonly quick: boolean;
+  /** A missed target makes the exit code 1. */
+  readonly strict: boolean;
+  /** Only the figures whose names begin with this. */
+  readonly only: string;
+}
+
+const pace = {
+  full: { rounds: 5, sliceMs: 2_500, warmUpMs: 400 },
+  quick: { rounds: 3, sliceMs: 1_500, warmUpMs: 300 },
+};
+const idleMs = 5_000;
+const repo = join(import.meta.dirname, "..");
+
+const starters: Readonly<Record<SubjectName, (parent: string) => Promise<Subject>>> = {
+  http: startHttp,
+  floor: startFloor,
+  signalbox: startSignalbox,
+};
+
+/** @returns the exit code */
+export async function bench(options: BenchOptions): Promise<number> {
+  const wanted = specs.filter((spec) => spec.figure.startsWith(options.only));
+  if (wanted.length === 0) {
+    process.stderr.write(
+      `no figure begins with "${options.only}"; there are: ${specs.map((spec) => spec.figure).join(" ")}\n`,
+    );
+    return 2;
+  }
+  cleanUpOnExit();
+  try {
+    const parent = dataParent(repo);
+    const machine = readMachine(parent);
+    const versions = readVersions(repo);
+    const found = await gather(wanted, parent, options.quick ? pace.quick : pace.full);
+    const evidence = isMemoryFileSystem(machine) ? { ...found, memoryFileSystem: machine.data_fs } : found;
+    const figures: readonly Figure[] = wanted.map((spec) => ({ figure: spec.figure, ...spec.judge(evidence) }));
+    const text = options.json
+      ? figures.map((figure) => jsonLine(figure, machine, versions)).join("\n")
+      : table(figures, machine, versions);
+    process.stdout.write(`${text}\n`);
+    return options.strict && figures.some(({ ok }) => ok === false) ? 1 : 0;
+  } finally {
+    await cleanUp();
+  }
+}
+
+async function gather(wanted: readonly Spec[], parent: string, timing: typeof pace.full): Promise<Evidence> {
+  const failures = new Map<SubjectName | "idle", string>();
+  const idleResidentBytes = wanted.some((spec) => spec.needsIdle)
+    ? await orFailure("idle", () => readIdle(parent))
+    : undefined;
+  const lanes: { readonly subject: Subject; readonly concurrencies: readonly number[] }[] = [];
+  for (const name of ["http", "floor", "signalbox"] as const) {
+    const concurrencies = concurrenciesNeeded(wanted, name);
+    if (concurrencies.length === 0) continue;
+    const subject = await orFailure(name, () => starters[name](parent));
+    if (subject !== undefined) lanes.push({ subject, concurrencies });
+  }
+  const plan: RoundsPlan = { ...timing, lanes };
+  const { measured, failures: broken } = await runRounds(plan, note);
+  return {
+    measured,
+    ...(idleResidentBytes === undefined ? {} : { idleResidentBytes }),
+    failures: new Map([...failures, ...broken]),
+    peers: peersHere(),
+  };
+
+  async function orFailure<T>(name: SubjectName | "idle", start: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await start();
+    } catch (error) {
+      failures.set(name, firstLine(error));
+      note(`${name} could not be measured: ${firstLine(error)}`);
+      return undefined;
+    }
+  }
+}
+
+function concurrenciesNeeded(wanted: readonly Spec[], name: SubjectName): readonly number[] {
+  const needs = wanted.flatMap((spec) => spec.needs).filter((need) => need.subject === name);
+  return [...new Set(needs.map((need) => need.concurrency))];
+}
+
+/** Alone on the machine, on a fresh data folder, and with nobody connected. */
+async function readIdle(parent: string): Promise<number> {
+  note(`starting signalbox dev and leaving it idle for ${idleMs / 1_000} s`);
+  const { child } = await startRuntime(parent);
+  await wait(idleMs);
+  const bytes = residentBytes(child.pid);
+  await child.stop();
+  return bytes;
+}
+
+function peersHere(): ReadonlySet<string> {
+  const here = new Set<string>();
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  if (folders.some((folder) => existsSync(join(folder, "restate-server")))) here.add("restate");
+  if (existsSync(join(repo, "node_modules/bullmq"))) here.add("bullmq");
+  return here;
+}
+
+function note(text: string): void {
+  process.stderr.write(`bench: ${text}\n`);
+}
+
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n").slice(0, 3).join(" ");
+}

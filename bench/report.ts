@@ -1,0 +1,65 @@
+// Prints figures: one JSON line each, or a table for people.
+import type { Figure } from "./figures.ts";
+import type { Machine, Versions } from "./machine.ts";
+
+export function jsonLine(figure: Figure, machine: Machine, versions: Versions): string {
+  const { floor, ratio, floor_spread, reason, ...first } = figure;
+  return JSON.stringify({ ...first, machine, versions, floor, ratio, floor_spread, reason });
+}
+
+const headings = [
+  "figure",
+  "value",
+  "p50 ms",
+  "p95 ms",
+  "p99 ms",
+  "max ms",
+  "target",
+  "floor",
+  "ratio",
+  "floor ±",
+  "verdict",
+];
+
+export function table(figures: readonly Figure[], machine: Machine, versions: Versions): string {
+  const rows = [headings, ...figures.map(cells)];
+  const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  lines.splice(1, 0, widths.map((width) => "-".repeat(width)).join("  "));
+  const reasons = figures.flatMap(({ figure, ok, reason }) =>
+    reason === undefined ? [] : [`${ok === false ? "MISS" : "note"}  ${figure}: ${reason}`],
+  );
+  return [...head(machine, versions), "", ...lines, ...(reasons.length === 0 ? [] : ["", ...reasons])].join("\n");
+}
+
+function head(machine: Machine, versions: Versions): readonly string[] {
+  const { cpu, cores, memory_gib, kernel, data_fs, fsync_ms } = machine;
+  return [
+    `machine   ${cpu}, ${cores} cores, ${memory_gib} GiB, Linux ${kernel}; data on ${data_fs}, one fdatasync ${fsync_ms} ms`,
+    `versions  Signalbox ${versions.signalbox} (${versions.commit}), Node ${versions.node}, SQLite ${versions.sqlite}`,
+  ];
+}
+
+function cells(figure: Figure): string[] {
+  const { value, unit, p50, p95, p99, max, target, floor, ratio, floor_spread, ok } = figure;
+  return [
+    figure.figure,
+    value === null ? "-" : `${short(value)} ${unit.split(" ")[0] ?? ""}`,
+    ...[p50, p95, p99, max].map((latency) => (latency === null ? "" : short(latency))),
+    target ?? "",
+    floor?.["value"] === undefined ? "" : short(floor["value"]),
+    ratio === undefined ? "" : ratio.toFixed(2),
+    floor_spread === undefined ? "" : `${floor_spread.toFixed(0)} %`,
+    ok === null ? "" : ok ? "ok" : "MISS",
+  ];
+}
+
+function short(value: number): string {
+  if (value >= 1_000) return value.toFixed(0);
+  return value >= 100 ? value.toFixed(1) : value.toFixed(2);
+}

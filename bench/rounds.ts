@@ -1,0 +1,158 @@
+// Runs the slices: every round takes each subject at each concurrency, and every other round in the opposite order.
+import { once } from "node:events";
+import { join } from "node:path";
+import { forkNode, type Child } from "./children.ts";
+import { bucketsSince, counterSum, histogramBuckets, type Buckets } from "./prometheus.ts";
+import type { FromLoad, SliceRequest, SliceResult, ToLoad } from "./slice.ts";
+import type { Subject, SubjectName } from "./subjects.ts";
+
+/** What one slice brought, with what the subject counted about itself meanwhile. */
+export interface Measured extends SliceResult {
+  readonly subject: SubjectName;
+  readonly concurrency: number;
+  readonly commits?: number;
+  readonly dispatch?: Buckets;
+}
+
+export interface RoundsPlan {
+  readonly rounds: number;
+  readonly sliceMs: number;
+  readonly warmUpMs: number;
+  /** Which subject is measured at which concurrencies. */
+  readonly lanes: readonly { readonly subject: Subject; readonly concurrencies: readonly number[] }[];
+}
+
+const commitsMetric = "ledger_commits_total";
+const dispatchMetric = "tool_dispatch_seconds";
+/** What a slice may take beyond its own time; a load process that is silent longer is stuck. */
+const slackMs = 60_000;
+/** The first slices run code that is still being compiled: one of these per lane is thrown away. */
+const heatMs = 2_000;
+const heatConcurrency = 16;
+
+export interface Rounds {
+  readonly measured: readonly Measured[];
+  /** Subjects that broke down, and how; their later slices are missing. */
+  readonly failures: ReadonlyMap<SubjectName, string>;
+}
+
+export async function runRounds(plan: RoundsPlan, note: (text: string) => void): Promise<Rounds> {
+  const measured: Measured[] = [];
+  const failures = new Map<SubjectName, string>();
+  let load = startLoad();
+
+  async function attempt(subject: Subject, concurrency: number, durationMs: number): Promise<Measured | undefined> {
+    if (failures.has(subject.name)) return undefined;
+    try {
+      return await runSlice(load, subject, concurrency, plan.warmUpMs, durationMs);
+    } catch (error) {
+      failures.set(subject.name, error instanceof Error ? error.message : String(error));
+      note(`${subject.name} broke down: ${failures.get(subject.name)}`);
+      // The old one may still wait for answers that never come.
+      await load.stop();
+      load = startLoad();
+      return undefined;
+    }
+  }
+
+  for (const { subject } of plan.lanes) {
+    note(`warming ${subject.name} up`);
+    await attempt(subject, heatConcurrency, heatMs);
+  }
+  for (let round = 1; round <= plan.rounds; round++) {
+    const lanes = round % 2 === 1 ? plan.lanes : plan.lanes.toReversed();
+    for (const concurrency of concurrenciesOf(plan)) {
+      for (const { subject, concurrencies } of lanes) {
+        const slice = concurrencies.includes(concurrency)
+          ? await attempt(subject, concurrency, plan.sliceMs)
+          : undefined;
+        if (slice === undefined) continue;
+        measured.push(slice);
+        note(`round ${round}/${plan.rounds} c=${concurrency} ${subject.name}: ${describe(slice)}`);
+      }
+    }
+  }
+  await load.stop();
+  return { measured, failures };
+}
+
+function startLoad(): Child {
+  return forkNode("the load process", join(import.meta.dirname, "load.ts"));
+}
+
+function describe(slice: Measured): string {
+  const errors = slice.errors === 0 ? "" : `, ${slice.errors} errors ${JSON.stringify(slice.errorCodes)}`;
+  return `${Math.round(slice.callsPerSecond)} calls/s, p50 ${((slice.p50Us ?? 0) / 1_000).toFixed(2)} ms${errors}`;
+}
+
+function concurrenciesOf(plan: RoundsPlan): readonly number[] {
+  return [...new Set(plan.lanes.flatMap(({ concurrencies }) => concurrencies))].toSorted((a, b) => a - b);
+}
+
+async function runSlice(
+  load: Child,
+  subject: Subject,
+  concurrency: number,
+  warmUpMs: number,
+  durationMs: number,
+): Promise<Measured> {
+  const { origin, path, headers, body, expect, pid } = subject;
+  const request: SliceRequest = {
+    origin,
+    path,
+    headers,
+    body,
+    expect,
+    concurrency,
+    warmUpMs,
+    pid,
+    until: { durationMs },
+  };
+  tell(load, { type: "slice", request });
+  await hear(load, "warm", warmUpMs + slackMs);
+  const before = await subject.metrics?.();
+  tell(load, { type: "go" });
+  const { result } = await hear(load, "result", durationMs + slackMs);
+  const after = await subject.metrics?.();
+  const base = { ...result, subject: subject.name, concurrency };
+  if (before === undefined || after === undefined) return base;
+  const commits = counterDelta(before, after, commitsMetric);
+  return {
+    ...base,
+    ...(commits === undefined ? {} : { commits }),
+    dispatch: bucketsSince(histogramBuckets(before, dispatchMetric), histogramBuckets(after, dispatchMetric)),
+  };
+}
+
+function counterDelta(before: string, after: string, name: string): number | undefined {
+  const last = counterSum(after, name);
+  return last === undefined ? undefined : last - (counterSum(before, name) ?? 0);
+}
+
+function tell(load: Child, message: ToLoad): void {
+  load.process.send(message);
+}
+
+async function hear<T extends FromLoad["type"]>(
+  load: Child,
+  type: T,
+  timeoutMs: number,
+): Promise<Extract<FromLoad, { type: T }>> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort(new Error("the load process ended"));
+  load.process.once("close", onClose);
+  try {
+    const [message] = (await once(load.process, "message", { signal: AbortSignal.any([signal, gone.signal]) })) as [
+      FromLoad,
+    ];
+    if (message.type !== type) {
+      throw new Error(
+        message.type === "failed" ? message.message : `the load process said "${message.type}" for "${type}"`,
+      );
+    }
+    return message as Extract<FromLoad, { type: T }>;
+  } finally {
+    load.process.off("close", onClose);
+  }
+}

@@ -1,0 +1,43 @@
+// What the bench asks of its load process, and what it hears back, as plain data.
+
+export interface SliceRequest {
+  /** `http://host:port`, without a path. */
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Text that every good answer contains; an answer without it is an error. */
+  readonly expect: string;
+  /** Calls in flight at any time; one keep-alive connection each. */
+  readonly concurrency: number;
+  readonly warmUpMs: number;
+  /** Where the measured part ends: after a time, or after so many calls. */
+  readonly until: { readonly durationMs: number } | { readonly calls: number };
+  /** The process whose CPU time is read around the measured part. */
+  readonly pid?: number;
+}
+
+export interface SliceResult {
+  /** Good answers in the measured part. */
+  readonly calls: number;
+  readonly errors: number;
+  /** Error code → how often. */
+  readonly errorCodes: Readonly<Record<string, number>>;
+  readonly elapsedMs: number;
+  readonly callsPerSecond: number;
+  /** Exact percentiles of the good answers, µs; undefined when there were none. */
+  readonly p50Us?: number;
+  readonly p95Us?: number;
+  readonly p99Us?: number;
+  readonly maxUs?: number;
+  /** User and system time of `pid` over the measured part, µs. */
+  readonly cpuUs?: number;
+}
+
+/** `go` starts the measured part, so that the bench can read counters while nothing is in flight. */
+export type ToLoad = { readonly type: "slice"; readonly request: SliceRequest } | { readonly type: "go" };
+
+export type FromLoad =
+  | { readonly type: "warm" }
+  | { readonly type: "result"; readonly result: SliceResult }
+  | { readonly type: "failed"; readonly message: string };

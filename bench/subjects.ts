@@ -1,0 +1,120 @@
+// The things that are measured: the floor, the bare HTTP server, and Signalbox itself, each with the processes it takes.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder, startNode, type Child } from "./children.ts";
+
+/** Something that answers POST requests, and how to ask it. */
+export interface Subject {
+  readonly name: SubjectName;
+  /** The process that does the work under test. */
+  readonly pid: number;
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Text of every good answer. */
+  readonly expect: string;
+  /** Prometheus text, where there is any. */
+  readonly metrics?: () => Promise<string>;
+}
+
+export type SubjectName = "floor" | "http" | "signalbox";
+
+const inputBytes = 500;
+const startTimeoutMs = 30_000;
+const here = import.meta.dirname;
+
+const tool = "bench.echo";
+const version = "1.0.0";
+const fill = "The quick brown fox jumps over the lazy dog. ".repeat(12);
+const frameBytes = JSON.stringify({ text: "" }).length;
+const input = { text: fill.slice(0, inputBytes - frameBytes) };
+const body = JSON.stringify({ tool, version, input });
+const expected = '"status":"succeeded"';
+const json = { "content-type": "application/json" };
+
+export async function startFloor(dataParent: string): Promise<Subject> {
+  const folder = makeFolder(dataParent, "floor");
+  const server = startNode("the floor's server", [join(here, "floor/server.ts"), join(folder, "floor.db")]);
+  const ready = await server.saying("ready", startTimeoutMs);
+  startNode("the floor's worker", [join(here, "floor/worker.ts"), `127.0.0.1:${port(ready, "grpc_port")}`]);
+  await server.saying("worker", startTimeoutMs);
+  return {
+    name: "floor",
+    pid: server.pid,
+    origin: `http://127.0.0.1:${port(ready, "http_port")}`,
+    path: "/call",
+    headers: json,
+    body,
+    expect: expected,
+  };
+}
+
+export async function startHttp(): Promise<Subject> {
+  const server = startNode("the bare HTTP server", [join(here, "limit-http.ts")]);
+  const ready = await server.saying("ready", startTimeoutMs);
+  return {
+    name: "http",
+    pid: server.pid,
+    origin: `http://127.0.0.1:${port(ready, "http_port")}`,
+    path: "/",
+    headers: json,
+    body,
+    expect: expected,
+  };
+}
+
+/** `signalbox dev` as a user starts it, on a fresh data folder. */
+export async function startRuntime(
+  dataParent: string,
+): Promise<{ readonly child: Child; readonly folder: string; readonly ready: Readonly<Record<string, unknown>> }> {
+  const folder = makeFolder(dataParent, "signalbox");
+  const cli = join(here, "../packages/runtime/bin/signalbox.js");
+  const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", "--tools", join(here, "tools")];
+  const child = startNode("signalbox dev", [cli, ...args]);
+  const ready = await child.saying("ready", startTimeoutMs);
+  return { child, folder, ready };
+}
+
+/** The runtime and one application worker that serves the echo. */
+export async function startSignalbox(dataParent: string): Promise<Subject> {
+  const { child, folder, ready } = await startRuntime(dataParent);
+  const { key } = JSON.parse(readFileSync(join(folder, "client.json"), "utf8")) as { key: string };
+  startNode("the echo worker", [join(here, "worker.ts")], {
+    SIGNALBOX_BENCH_ADDRESS: `127.0.0.1:${port(ready, "grpc_port")}`,
+    SIGNALBOX_BENCH_KEY: key,
+  });
+  const origin = `http://127.0.0.1:${port(ready, "http_port")}`;
+  const headers = { ...json, authorization: `Bearer ${key}` };
+  const subject: Subject = {
+    name: "signalbox",
+    pid: child.pid,
+    origin,
+    path: "/v1/executions",
+    headers,
+    body,
+    expect: expected,
+    metrics: async () => {
+      const answer = await fetch(`${origin}/metrics`, { headers });
+      if (!answer.ok) throw new Error(`GET /metrics answered ${answer.status}`);
+      return answer.text();
+    },
+  };
+  await firstCall(subject);
+  return subject;
+}
+
+/** Waits in the runtime's queue until the worker has come, and shows that the way is open. */
+async function firstCall({ origin, path, headers, body: request, expect }: Subject): Promise<void> {
+  const signal = AbortSignal.timeout(startTimeoutMs);
+  const answer = await fetch(`${origin}${path}`, { method: "POST", headers, body: request, signal });
+  const text = await answer.text();
+  if (answer.status !== 200 || !text.includes(expect))
+    throw new Error(`the first call was answered ${answer.status}: ${text}`);
+}
+
+function port(ready: Readonly<Record<string, unknown>>, field: string): number {
+  const value = ready[field];
+  if (typeof value !== "number") throw new Error(`the ready line has no number "${field}": ${JSON.stringify(ready)}`);
+  return value;
+}

@@ -1,0 +1,184 @@
+// Sends one request and reads one answer; repeats it only where a repeat cannot do anything twice.
+import { apiError, SignalboxApiError } from "./errors.ts";
+
+/** What the transport needs of the world. */
+export interface TransportPorts {
+  readonly fetch: typeof globalThis.fetch;
+  /** Rejects with the signal's reason when it aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly timeoutSignal: (ms: number) => AbortSignal;
+  /** Turns an answer's text into data. */
+  readonly parse: (json: string) => unknown;
+}
+
+export interface TransportSettings {
+  readonly url: string;
+  readonly key: string | undefined;
+  readonly attemptsMax: number;
+  readonly requestTimeoutMs: number;
+}
+
+export interface Request {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly bodyText?: string;
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** True where a repeat of this request has no second effect. */
+  readonly repeatable: boolean;
+  /** An answer about a stored call is that call's own end: the same idempotency key would only replay it. */
+  readonly recordIsFinal?: boolean;
+  /** On top of the request time-out: how long the runtime was asked to wait before it answers. */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer {
+  readonly httpStatus: number;
+  readonly text: string;
+  readonly body: unknown;
+}
+
+export const clientLimits = {
+  attemptsMax: 4,
+  backoffFirstMs: 200,
+  backoffMsMax: 5_000,
+  /** A `Retry-After` beyond this is not waited for: the caller gets the error and can decide. */
+  retryAfterMsMax: 30_000,
+  requestTimeoutMs: 60_000,
+  /** Guards the caller's memory against something that answers without end. */
+  answerBytesMax: 64 * 1024 * 1024,
+} as const;
+
+/** Half fixed, half chance, so that many clients do not come back in step. `attempt` counts from 1. */
+export function backoffMs(attempt: number, random: number): number {
+  const full = Math.min(clientLimits.backoffMsMax, clientLimits.backoffFirstMs * 2 ** (attempt - 1));
+  return Math.round(full / 2 + (full / 2) * random);
+}
+
+function requestUrl(base: string, request: Request): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  const text = query.toString();
+  return base.replace(/\/+$/, "") + request.path + (text === "" ? "" : `?${text}`);
+}
+
+async function readText(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > clientLimits.answerBytesMax) {
+      await reader.cancel();
+      throw new RangeError(`the answer is larger than ${clientLimits.answerBytesMax} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+async function sendOnce(
+  ports: TransportPorts,
+  settings: TransportSettings,
+  request: Request,
+): Promise<{ response: Response; text: string }> {
+  const limitMs = settings.requestTimeoutMs + (request.waitMs ?? 0);
+  const timeout = ports.timeoutSignal(limitMs);
+  const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
+  const headers: Record<string, string> = { accept: "application/json", ...request.headers };
+  if (settings.key !== undefined) headers["authorization"] = `Bearer ${settings.key}`;
+  if (request.bodyText !== undefined) headers["content-type"] = request.contentType ?? "application/json";
+  try {
+    const response = await ports.fetch(requestUrl(settings.url, request), {
+      method: request.method,
+      headers,
+      signal,
+      // A redirect would carry the key to wherever it points.
+      redirect: "error",
+      ...(request.bodyText === undefined ? {} : { body: request.bodyText }),
+    });
+    return { response, text: await readText(response) };
+  } catch (cause) {
+    request.signal?.throwIfAborted();
+    const why = timeout.aborted ? `no answer within ${limitMs} ms` : reasonOf(cause);
+    throw new SignalboxApiError({
+      code: "unreachable",
+      message: `no answer from ${settings.url}: ${why}`,
+      httpStatus: 0,
+      retryable: true,
+      cause,
+    });
+  }
+}
+
+/** fetch says "fetch failed" and hides the reason in a cause. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause;
+  if (inner instanceof Error && inner.message !== "") return inner.message;
+  const code = typeof inner === "object" && inner !== null && "code" in inner ? String(inner.code) : "";
+  return code === "" ? cause.message : code;
+}
+
+function parseOr(ports: TransportPorts, text: string): unknown {
+  try {
+    return ports.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function retryAfterMs(response: Response): number | undefined {
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
+}
+
+interface Attempted {
+  readonly answer?: Answer;
+  readonly error?: SignalboxApiError;
+  readonly retryAfterMs?: number | undefined;
+}
+
+async function attempt(ports: TransportPorts, settings: TransportSettings, request: Request): Promise<Attempted> {
+  let got: { response: Response; text: string };
+  try {
+    got = await sendOnce(ports, settings, request);
+  } catch (error) {
+    if (error instanceof SignalboxApiError) return { error };
+    throw error;
+  }
+  const { response, text } = got;
+  const body = text === "" ? undefined : parseOr(ports, text);
+  const readable = response.ok && (text === "" || body !== undefined);
+  if (readable) return { answer: { httpStatus: response.status, text, body } };
+  return {
+    error: apiError(response.status, body, text, response.headers.get("x-request-id") ?? undefined),
+    retryAfterMs: retryAfterMs(response),
+  };
+}
+
+/**
+ * @throws SignalboxApiError when the answer is an error, or none came
+ * @throws the signal's reason when the caller aborted
+ */
+export async function send(ports: TransportPorts, settings: TransportSettings, request: Request): Promise<Answer> {
+  for (let count = 1; ; count++) {
+    request.signal?.throwIfAborted();
+    const { answer, error, retryAfterMs: asked } = await attempt(ports, settings, request);
+    if (answer !== undefined) return answer;
+    if (error === undefined) throw new Error("an attempt ends with an answer or an error");
+    const final = request.recordIsFinal === true && error.executionId !== undefined;
+    if (!request.repeatable || !error.retryable || final || count >= settings.attemptsMax) throw error;
+    if (asked !== undefined && asked > clientLimits.retryAfterMsMax) throw error;
+    await ports.sleep(Math.max(asked ?? 0, backoffMs(count, ports.random())), request.signal);
+  }
+}

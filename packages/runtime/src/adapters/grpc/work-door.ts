@@ -1,0 +1,138 @@
+// The Work service of a gRPC server: lets a worker in by its key and hands its stream on as plain messages.
+import { status, Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
+import {
+  createOutbox,
+  errorTable,
+  workService,
+  type ErrorCode,
+  type RuntimeMessage,
+  type WorkStream,
+  type WorkerMessage,
+} from "@signalbox/protocol";
+
+/** An answer of `authenticate` that lets nobody in; the message says what to do next. */
+export interface Refusal {
+  readonly refused: { readonly code: ErrorCode; readonly message: string };
+}
+
+export interface WorkDoorOptions<Identity extends object> {
+  /** Who the key belongs to. A rejection counts as "cannot tell now": the worker tries again later. */
+  authenticate(key: string): Promise<Identity | Refusal>;
+  /** Gets every accepted stream, once; must call `listen` before it returns or lets go of the event loop for long. */
+  onConnect(stream: WorkStream<WorkerMessage, RuntimeMessage>, identity: Identity, peer: string): void;
+  /** Guards against a key store that never answers. */
+  authenticateMsMax?: number;
+}
+
+type Call = ServerDuplexStream<WorkerMessage, RuntimeMessage>;
+
+const authenticateMsMaxDefault = 10_000;
+/** How long a peer that reads nothing may hold up the end of its stream. */
+const flushMsMax = 2_000;
+const bearer = /^Bearer +(\S+)$/i;
+
+/** Throws when the server has a Work service already. */
+export function addWorkService<Identity extends object>(server: Server, options: WorkDoorOptions<Identity>): void {
+  server.addService(workService, { connect: (call: Call) => void accept(call, options) });
+}
+
+/**
+ * Nothing is read from the stream before `listen`, so that what a worker sends during authentication waits in HTTP/2's
+ * flow-control window, which is its bound.
+ */
+async function accept<Identity extends object>(call: Call, options: WorkDoorOptions<Identity>): Promise<void> {
+  const key = bearer.exec(String(call.metadata.get("authorization")[0] ?? ""))?.[1];
+  // Without a listener a peer that goes away now would be an uncaught error.
+  call.on("error", () => {});
+  if (key === undefined) {
+    end(
+      call,
+      status.UNAUTHENTICATED,
+      "send the metadata `authorization: Bearer <key>` with a worker's key",
+      "unauthenticated",
+    );
+    return;
+  }
+  const answer = await withTimeout(options.authenticate(key), options.authenticateMsMax ?? authenticateMsMaxDefault);
+  if (call.cancelled) return;
+  if (answer === undefined) {
+    end(call, status.UNAVAILABLE, "the key cannot be checked now: try again later", "internal");
+  } else if ("refused" in answer) {
+    const { code, message } = answer.refused;
+    end(call, errorTable[code].grpc, message, code);
+  } else {
+    call.sendMetadata(new Metadata()); // tells the worker that it is let in
+    const stream = workStream(call);
+    try {
+      options.onConnect(stream, answer, call.getPeer());
+    } catch {
+      stream.close("the runtime could not take the stream: try again later");
+    }
+  }
+}
+
+/** Undefined when the promise is rejected or late. */
+function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms);
+    const settle = (value: T | undefined): void => {
+      clearTimeout(timer);
+      resolve(value);
+    };
+    promise.then(settle, () => settle(undefined));
+  });
+}
+
+function end(call: Call, code: number, message: string, errorCode: ErrorCode): void {
+  const metadata = new Metadata();
+  metadata.set("signalbox-error-code", errorCode);
+  call.emit("error", { code, details: printable(message), metadata });
+}
+
+function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
+  let open = true;
+  let tellClosed: (reason: string) => void = () => {};
+  let closedFor: string | undefined;
+  const closed = (reason: string): void => {
+    open = false;
+    if (closedFor !== undefined) return;
+    closedFor = reason;
+    tellClosed(reason);
+  };
+  const close = (reason: string): void => {
+    if (!open) return;
+    open = false;
+    call.removeAllListeners("data");
+    call.resume(); // reads on without looking, so that the end of the stream is seen
+    // UNAVAILABLE is the code for "come back"; what was sent before is written first.
+    call.emit("error", { code: status.UNAVAILABLE, details: printable(reason) });
+    const timer = setTimeout(() => call.destroy(), flushMsMax).unref();
+    call.once("close", () => clearTimeout(timer));
+    queueMicrotask(() => closed(reason));
+  };
+  const outbox = createOutbox<RuntimeMessage>({
+    write: (message, written) => call.write(message, written),
+    overflow: close,
+  });
+  call.once("cancelled", () => closed("the connection broke"));
+  call.once("end", () => {
+    if (open) call.end();
+    closed("the worker ended the stream");
+  });
+  return {
+    send(message) {
+      if (open) outbox.send(message);
+    },
+    close,
+    listen(on) {
+      tellClosed = on.closed;
+      if (closedFor !== undefined) queueMicrotask(() => on.closed(closedFor ?? ""));
+      else if (open) call.on("data", (message: WorkerMessage) => open && on.message(message));
+    },
+  };
+}
+
+/** gRPC's status text is one line of bounded length in a header. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, " ").slice(0, 500);
+}

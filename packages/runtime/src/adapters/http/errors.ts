@@ -1,0 +1,98 @@
+// Turns an error, or the failed end of a call, into the one shape in which this door tells it.
+import { errorBody, errorTable, isErrorCode, limits, SignalboxError, wellFormed } from "@signalbox/protocol";
+import type { ErrorBody, ErrorCode } from "@signalbox/protocol";
+import type { Call } from "../../call/types.ts";
+import { executionBlock } from "../../call/view.ts";
+import type { Answer } from "./answer.ts";
+
+/** Said in the door's own words whatever the runtime says, so that a foreign id and an unknown one cannot be told apart. */
+const sameForAll: Partial<Record<ErrorCode, string>> = {
+  execution_not_found: "there is no such execution; GET /v1/executions lists those that this credential may see",
+  key_not_found: "there is no such key; GET /v1/keys lists the tenant's keys",
+  grant_not_found: "there is no such grant; GET /v1/grants lists the tenant's grants",
+};
+
+/** Every error as a SignalboxError; what is none becomes `internal` and says nothing of its cause. */
+export function asSignalboxError(error: unknown): SignalboxError {
+  if (error instanceof SignalboxError) return error;
+  if (isRouterRefusal(error)) {
+    return new SignalboxError("invalid_input", "the request is not well formed; check its path and its Content-Type header", { cause: error });
+  }
+  return new SignalboxError("internal", "the runtime met an error of its own; its log names the cause under this request_id", { cause: error });
+}
+
+/** fastify's own refusals (a media type or a path that cannot be read) carry a code and a 4xx status. */
+function isRouterRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  return typeof code === "string" && code.startsWith("FST_ERR_") && typeof statusCode === "number" && statusCode >= 400 && statusCode < 500;
+}
+
+export function errorAnswer(error: SignalboxError, requestId: string): Answer {
+  const { code } = error;
+  const fixed = sameForAll[code];
+  const details = fixed === undefined ? boundedDetails(error.details) : {};
+  const executionId = fixed === undefined ? error.executionId : undefined;
+  // An unsafe call that may have run must not be repeated, whatever its code usually allows.
+  const retryable = details["may_have_executed"] === true ? false : errorTable[code].retryable;
+  const told = shownError(errorBody(code, fixed ?? error.message, details, retryable), requestId);
+  const text = JSON.stringify(executionId === undefined ? { error: told } : { error: told, execution_id: executionId });
+  const answer = { status: errorTable[code].http, text, headers: errorHeaders(code, details), code };
+  return executionId === undefined ? answer : { ...answer, executionId };
+}
+
+/** The answer to a caller who waited for a call that ended otherwise than `succeeded` or `cancelled`. */
+export function failedCallAnswer(call: Call, requestId: string): Answer {
+  const error = call.error ?? errorBody("internal", `the call ended as ${call.state} and left no error`);
+  // A code from a newer runtime's ledger is told as it is, under the status of an unknown fault.
+  const code: ErrorCode = isErrorCode(error.code) ? error.code : "internal";
+  const told = shownError({ ...error, details: boundedDetails(error.details) }, requestId);
+  return {
+    status: errorTable[code].http,
+    text: JSON.stringify({ error: told, execution_id: call.callId, status: call.state, execution: executionBlock(call) }),
+    headers: errorHeaders(code, told.details),
+    executionId: call.callId,
+    code: error.code,
+  };
+}
+
+interface ShownError {
+  readonly code: string;
+  readonly message: string;
+  readonly type: string;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly request_id: string;
+}
+
+function shownError(error: ErrorBody, requestId: string): ShownError {
+  return {
+    code: error.code,
+    message: wellFormed(error.message.slice(0, limits.errorMessageCharsMax)).text,
+    type: error.type,
+    retryable: error.retryable,
+    details: error.details ?? {},
+    request_id: requestId,
+  };
+}
+
+/** An error about an error would hide the first one: details that are too large, or no JSON, are left out and said to be. */
+function boundedDetails(details: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> {
+  if (details === undefined) return {};
+  try {
+    if (Buffer.byteLength(JSON.stringify(details)) <= limits.errorDetailsBytesMax) return details;
+    return { omitted: `details over ${limits.errorDetailsBytesMax} bytes` };
+  } catch {
+    return { omitted: "details that are not JSON" };
+  }
+}
+
+function errorHeaders(code: ErrorCode, details: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const { http } = errorTable[code];
+  if (http === 401) return { "www-authenticate": 'Bearer realm="signalbox"' };
+  const afterS = details["retry_after_s"];
+  if ((http === 429 || http === 503) && typeof afterS === "number" && Number.isFinite(afterS) && afterS >= 0) {
+    return { "retry-after": String(Math.ceil(afterS)) };
+  }
+  return {};
+}

@@ -1,0 +1,30 @@
+// The bounds of one HTTP listener: how long and how large a request may be before it reaches a route.
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export const httpLimits = {
+  /** Guards against clients that send their headers one byte at a time. */
+  headersWaitMs: 10_000,
+  /** From the first byte of a request to the last one of its body; the answer may take longer. */
+  requestWaitMs: 30_000,
+  /** How often connections are looked over for the two waits above. */
+  connectionCheckMs: 1_000,
+  /** Longer than the 60 s of common load balancers, so that they close idle connections first and no request meets a closing socket. */
+  keepAliveMs: 72_000,
+  headerBytesMax: 16 * KiB,
+  connectionsMax: 10_000,
+  /** A path parameter never reaches it: the header bound is smaller. It keeps the router from answering in our place. */
+  pathParameterCharsMax: 64 * KiB,
+  /** After a refusal: how long, and how much of, the rest of a body is read and thrown away so that the caller can read the answer. */
+  lingerMs: 2_000,
+  lingerBytesMax: 8 * MiB,
+  /** A YAML parser needs about 5 µs a byte at worst; this keeps one manifest from holding up every other call. */
+  yamlBytesMax: 64 * KiB,
+  yamlAliasesMax: 100,
+  cursorCharsMax: 1_024,
+  /** Faults named in one refusal; the rest is counted. */
+  faultsMax: 20,
+} as const;
+
+export type HttpLimits = { readonly [Name in keyof typeof httpLimits]: number };

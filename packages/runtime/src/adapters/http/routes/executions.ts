@@ -1,0 +1,89 @@
+// The routes about calls: invoke, read, list, follow, cancel, resolve.
+import { isCallId, SignalboxError } from "@signalbox/protocol";
+import { executionJson } from "../../../call/view.ts";
+import type { InvokeAnswer, InvokeRequest } from "../../../service.ts";
+import { listAnswer } from "../answer.ts";
+import type { Answer } from "../answer.ts";
+import { failedCallAnswer } from "../errors.ts";
+import { check } from "../schemas/check.ts";
+import { eventsQuery, executionQuery, invokeRequest, resolveAnswer } from "../schemas/executions.ts";
+import { nothing } from "../schemas/fields.ts";
+import { detailJson, eventJson, executionPath } from "../views/executions.ts";
+import type { Ask, GuardedRoute } from "./route.ts";
+
+async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
+  const request = invokeRequest(body, message);
+  const answer = await service.invoke(asked, request);
+  return invokeAnswer(answer, request, asked.requestId);
+}
+
+/**
+ * Who asked to wait learns how the call ended from the HTTP status. Who did not wait (`async`, and now sees a key
+ * replayed whose call has ended) gets the record.
+ */
+function invokeAnswer({ call, progress, replayed }: InvokeAnswer, request: InvokeRequest, requestId: string): Answer {
+  const headers = replayed ? { "idempotency-replayed": "true" } : undefined;
+  const failed = call.state !== "succeeded" && call.state !== "cancelled";
+  if (progress === "settled" && request.mode === "sync" && failed) {
+    const answer = failedCallAnswer(call, requestId);
+    return { ...answer, headers: { ...answer.headers, ...headers } };
+  }
+  const open = progress !== "settled";
+  return {
+    status: open ? 202 : 200,
+    text: executionJson(call),
+    headers: open ? { ...headers, location: executionPath(call) } : { ...headers },
+    executionId: call.callId,
+  };
+}
+
+/** An id that no call can have is answered like one that no call has, and costs the ledger nothing. */
+function idIn(params: Ask["params"]): string {
+  const id = params["id"] ?? "";
+  if (!isCallId(id)) throw new SignalboxError("execution_not_found", "not an execution id");
+  return id;
+}
+
+async function read({ service, asked, params }: Ask): Promise<Answer> {
+  const detail = await service.getExecution(asked, idIn(params));
+  return { status: 200, text: detailJson(detail), executionId: detail.call.callId };
+}
+
+async function list({ service, asked, query }: Ask): Promise<Answer> {
+  const page = await service.listExecutions(asked, executionQuery(query));
+  return listAnswer(page.items.map(executionJson), page.next);
+}
+
+async function events({ service, asked, params, query }: Ask): Promise<Answer> {
+  const { after_seq: afterSeq = 0, limit } = check(eventsQuery, query, "query");
+  const detail = await service.getExecution(asked, idIn(params));
+  const later = detail.events.filter((event) => event.seq > afterSeq);
+  const page = later.slice(0, limit);
+  const next = later.length > page.length ? (page.at(-1)?.seq ?? null) : null;
+  return {
+    status: 200,
+    text: `{"items":[${page.map(eventJson).join(",")}],"next_after_seq":${JSON.stringify(next)}}`,
+    executionId: detail.call.callId,
+  };
+}
+
+async function cancel({ service, asked, params, body }: Ask): Promise<Answer> {
+  if (body !== undefined) check(nothing, body, "body");
+  const { call, stopping } = await service.cancel(asked, idIn(params));
+  return { status: stopping ? 202 : 200, text: executionJson(call), executionId: call.callId };
+}
+
+async function resolve({ service, asked, params, body }: Ask): Promise<Answer> {
+  const id = idIn(params);
+  const call = await service.resolve(asked, id, resolveAnswer(body));
+  return { status: 200, text: executionJson(call), executionId: call.callId };
+}
+
+export const executionRoutes: readonly GuardedRoute[] = [
+  { method: "POST", path: "/v1/executions", scope: "tools:invoke", body: "json", handle: invoke },
+  { method: "GET", path: "/v1/executions", scope: "calls:read", body: "none", takesQuery: true, handle: list },
+  { method: "GET", path: "/v1/executions/:id", scope: "calls:read", body: "none", handle: read },
+  { method: "GET", path: "/v1/executions/:id/events", scope: "calls:read", body: "none", takesQuery: true, handle: events },
+  { method: "POST", path: "/v1/executions/:id/cancel", scope: "calls:cancel", body: "optional", handle: cancel },
+  { method: "POST", path: "/v1/executions/:id/resolve", scope: "approvals:decide", body: "json", handle: resolve },
+];

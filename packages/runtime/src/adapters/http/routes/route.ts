@@ -1,0 +1,44 @@
+// What a route is: a method, a path, the scope that it asks for, and a function from a checked request to an answer.
+import type { IncomingMessage } from "node:http";
+import type { Asked, Service } from "../../../service.ts";
+import type { Scope } from "../../../tenancy/types.ts";
+import type { Answer } from "../answer.ts";
+
+export interface Ask {
+  readonly service: Service;
+  readonly asked: Asked;
+  readonly params: Readonly<Record<string, string>>;
+  /** Parsed, unchecked: a string per parameter, a list where one is repeated. */
+  readonly query: unknown;
+  /** Parsed, unchecked. Undefined where the route takes no body, or an absent one. */
+  readonly body: unknown;
+  /** For the headers that a route reads itself. */
+  readonly message: IncomingMessage;
+}
+
+/** `json`: required. `optional`: JSON or none. `manifest`: JSON or YAML, required. */
+export type BodyRule = "none" | "json" | "optional" | "manifest";
+
+export interface GuardedRoute {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** In the router's notation: `:id` is a parameter, `::` a colon. */
+  readonly path: string;
+  /** The door asks for it before it reads the body; the runtime asks again where it has reasons of its own. */
+  readonly scope: Scope;
+  readonly body: BodyRule;
+  /** True where `handle` checks the query; elsewhere the door refuses every parameter. */
+  readonly takesQuery?: true;
+  readonly handle: (ask: Ask) => Promise<Answer>;
+}
+
+/** Answers without a credential. */
+export interface OpenRoute {
+  readonly method: "GET";
+  readonly path: string;
+  readonly scope: null;
+  /** Set where the route is open on a loopback listener only; elsewhere it asks for this scope. */
+  readonly scopeOffLoopback?: Scope;
+  readonly answer: (service: Service) => Promise<Answer>;
+}
+
+export type Route = GuardedRoute | OpenRoute;

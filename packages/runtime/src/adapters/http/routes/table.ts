@@ -1,0 +1,25 @@
+// Every route of this door in one list, and what a path that matches none of them could have meant.
+import { accessRoutes } from "./access.ts";
+import { executionRoutes } from "./executions.ts";
+import { openRoutes, operationRoutes } from "./operations.ts";
+import type { Route } from "./route.ts";
+import { toolRoutes } from "./tools.ts";
+
+export const routeTable: readonly Route[] = [...executionRoutes, ...toolRoutes, ...accessRoutes, ...operationRoutes, ...openRoutes];
+
+/** The path as people write it: `/v1/audit:verify`. */
+export function writtenPath({ path }: Pick<Route, "path">): string {
+  return path.replaceAll("::", ":");
+}
+
+const patterns = routeTable.map((route) => ({ route, pattern: patternOf(route.path) }));
+
+function patternOf(path: string): RegExp {
+  const parts = path.split("/").map((part) => (/^:[a-z]/.test(part) ? "[^/]+" : part.replaceAll("::", ":").replaceAll(".", "\\.")));
+  return new RegExp(`^${parts.join("/")}$`);
+}
+
+/** The methods that this path has; empty when it is no path of ours. */
+export function methodsAt(path: string): readonly string[] {
+  return patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
+}

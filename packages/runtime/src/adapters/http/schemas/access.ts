@@ -1,0 +1,45 @@
+// What requests about keys and grants may say.
+import { limits } from "@signalbox/protocol";
+import { z } from "zod";
+import type { NewGrant, NewKey } from "../../../service.ts";
+import { check } from "./check.ts";
+import { defined } from "./defined.ts";
+import { instant, name, scopeName } from "./fields.ts";
+
+const principalName = z
+  .string()
+  .max(limits.nameCharsMax)
+  .regex(/^(?:user|service|agent):[^\s:][^\s]*$/, { error: "must be user:<name>, service:<name> or agent:<name>" });
+
+const rolesMax = 50;
+const permissionsMax = 200;
+const permissionCharsMax = 512;
+
+const roles = z.array(name).max(rolesMax);
+
+export const newKeyBody = z.strictObject({
+  label: name,
+  principal: principalName,
+  project: name.optional(),
+  scopes: z.array(scopeName).min(1).max(scopeName.options.length),
+  roles: roles.optional(),
+  expires_at: instant.optional(),
+});
+
+export function newKey(body: unknown): NewKey {
+  const { label, principal, project, scopes, roles: given, expires_at } = check(newKeyBody, body, "body");
+  return defined({ label, principal, project, scopes, roles: given, expiresAt: expires_at });
+}
+
+export const newGrantBody = z.strictObject({
+  subject: principalName,
+  project: name.optional(),
+  permissions: z.array(z.string().min(1).max(permissionCharsMax)).min(1).max(permissionsMax),
+  roles: roles.optional(),
+  expires_at: instant.optional(),
+});
+
+export function newGrant(body: unknown): NewGrant {
+  const { subject, project, permissions, roles: given, expires_at } = check(newGrantBody, body, "body");
+  return defined({ subject, project, permissions, roles: given, expiresAt: expires_at });
+}

@@ -1,0 +1,33 @@
+// The parts that many requests share: names, instants, list limits and cursors.
+import { limits } from "@signalbox/protocol";
+import { z } from "zod";
+import { scopes } from "../../../tenancy/types.ts";
+import { httpLimits } from "../http-limits.ts";
+
+export const name = z.string().min(1).max(limits.nameCharsMax);
+
+/** Whole number of at least 1. No upper bound of its own: what is larger than a tool allows is cut by the tool's limit. */
+export const positive = z.int().min(1);
+
+/** RFC 3339 in requests as in answers; becomes ms since 1970. */
+export const instant = z.iso
+  .datetime({ offset: true, error: "must be an RFC 3339 instant, such as 2026-01-31T12:00:00Z" })
+  .transform((text) => Date.parse(text));
+
+/** Absent: the default. Over the maximum: the maximum. Anything but a whole number of at least 1 is refused. */
+export const listLimit = z
+  .string()
+  .regex(/^0*[1-9][0-9]*$/, { error: `must be a whole number from 1 to ${limits.listItemsMax}` })
+  .transform((text) => Math.min(Number(text), limits.listItemsMax))
+  .optional()
+  .transform((count) => count ?? limits.listItemsDefault);
+
+export const cursor = z.string().min(1).max(httpLimits.cursorCharsMax);
+
+/** What a list takes that has no filters. */
+export const pageQuery = z.strictObject({ limit: listLimit, cursor: cursor.optional() });
+
+export const scopeName = z.enum([...scopes, "*"]);
+
+/** A body that has nothing to say: absent, or an object without fields. */
+export const nothing = z.strictObject({});

@@ -1,0 +1,221 @@
+// The HTTP door: takes a request through its checks in one order (credential, scope, body, shape) and hands it to the runtime.
+import type { IncomingMessage } from "node:http";
+import { fastify } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { limits, makeId, SignalboxError } from "@signalbox/protocol";
+import type { Asked, Service } from "../../service.ts";
+import type { Scope } from "../../tenancy/types.ts";
+import type { Answer } from "./answer.ts";
+import { bearerToken, hasScope, missingScope } from "./auth.ts";
+import { bodyKind, CallerGone, parseBody, readBody } from "./body.ts";
+import { answerClientError } from "./client-error.ts";
+import { asSignalboxError, errorAnswer } from "./errors.ts";
+import { httpLimits } from "./http-limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
+import { noLog } from "./log.ts";
+import type { DoorLog } from "./log.ts";
+import { askedBy, beginPassage, passageOf } from "./passage.ts";
+import { send } from "./reply.ts";
+import { pooledRandom } from "./request-id.ts";
+import type { GuardedRoute, OpenRoute } from "./routes/route.ts";
+import { methodsAt, routeTable } from "./routes/table.ts";
+import { invalidInput } from "./schemas/check.ts";
+
+export interface HttpDoorOptions {
+  readonly service: Service;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly log?: DoorLog;
+  /** Wall clock, ms since 1970; for the time part of request ids. */
+  readonly now?: () => number;
+  readonly random?: (bytes: number) => Uint8Array;
+  /** Whether `/metrics` answers without a credential. Left out: on a loopback host only. */
+  readonly metricsOpen?: boolean;
+  /**
+   * Told of every refusal for a missing scope before it is answered, so that it can be written down. What it throws
+   * is answered in place of the door's own `forbidden`.
+   */
+  readonly onForbidden?: (asked: Asked, scope: Scope, route: string) => Promise<void>;
+  readonly bounds?: Partial<HttpLimits>;
+}
+
+export interface HttpDoor {
+  /** @throws the listening error (`EADDRINUSE` …) */
+  listen(): Promise<{ readonly port: number }>;
+  /** Takes no new connections, lets requests in work end, and cuts those that last longer than `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+interface Door {
+  readonly service: Service;
+  readonly log: DoorLog;
+  readonly bounds: HttpLimits;
+  readonly newRequestId: () => string;
+  readonly onForbidden: NonNullable<HttpDoorOptions["onForbidden"]>;
+}
+
+export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
+  const { service, host, port, log = noLog, now = Date.now, random = pooledRandom(), onForbidden = async () => undefined } = options;
+  const metricsOpen = options.metricsOpen ?? isLoopback(host);
+  const bounds = { ...httpLimits, ...options.bounds };
+  const door: Door = { service, log, bounds, onForbidden, newRequestId: () => makeId("req", now(), random(10)) };
+  const app = listener(door);
+  for (const route of routeTable) {
+    if (route.scope !== null) addGuarded(app, door, route);
+    else addOpen(app, door, route, metricsOpen ? undefined : route.scopeOffLoopback);
+  }
+  return {
+    listen: async () => {
+      await app.listen({ host, port });
+      const address = app.server.address();
+      return { port: typeof address === "object" && address !== null ? address.port : port };
+    },
+    close: async (graceMs) => {
+      const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      try {
+        await app.close();
+      } finally {
+        clearTimeout(cut);
+      }
+    },
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** fastify as a listener and a router alone: its parsers, validators, serializers and log stay out of the way. */
+function listener(door: Door): FastifyInstance {
+  const { bounds } = door;
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    // Requests that come while the door closes get their answer from the runtime, which knows that it is draining.
+    return503OnClosing: false,
+    requestTimeout: bounds.requestWaitMs,
+    keepAliveTimeout: bounds.keepAliveMs,
+    bodyLimit: limits.bodyBytesMax,
+    http: {
+      headersTimeout: bounds.headersWaitMs,
+      connectionsCheckingInterval: bounds.connectionCheckMs,
+      maxHeaderSize: bounds.headerBytesMax,
+    },
+    routerOptions: { maxParamLength: bounds.pathParameterCharsMax },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, door.newRequestId(), bounds),
+    frameworkErrors: (error, request, reply) => {
+      sendError(door, error, request, reply);
+    },
+  });
+  app.server.maxConnections = bounds.connectionsMax;
+  app.decorateRequest("passage", null);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (request: FastifyRequest, message: IncomingMessage) =>
+    readBody(message, request.routeOptions.bodyLimit),
+  );
+  app.addHook("onRequest", (request, reply, done) => {
+    beginPassage(door.log, door.newRequestId, request, reply);
+    // Before the body is looked at: what has no route has no reason to be read.
+    done(request.is404 ? routeNotFound(request.method, request.url) : undefined);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    sendError(door, error, request, reply);
+  });
+  return app;
+}
+
+function routeNotFound(method: string, url: string): SignalboxError {
+  const methods = methodsAt(url.split("?", 1)[0] ?? "");
+  if (methods.length === 0) return new SignalboxError("route_not_found", "there is nothing at this path; the API starts at /v1");
+  return new SignalboxError("route_not_found", `this path does not take ${method}; it takes ${methods.join(", ")}`, {
+    details: { allowed_methods: methods },
+  });
+}
+
+function addOpen(app: FastifyInstance, door: Door, route: OpenRoute, scope: Scope | undefined): void {
+  app.route({
+    method: route.method,
+    url: route.path,
+    ...(scope === undefined ? {} : { onRequest: (request: FastifyRequest) => admit(door, request, scope) }),
+    handler: async (request, reply) => {
+      const answer = await route.answer(door.service);
+      sendAnswer(door, answer, request, reply);
+      return reply;
+    },
+  });
+}
+
+function addGuarded(app: FastifyInstance, door: Door, route: GuardedRoute): void {
+  app.route({
+    method: route.method,
+    url: route.path,
+    bodyLimit: route.body === "manifest" ? limits.manifestBytesMax : limits.bodyBytesMax,
+    onRequest: (request) => admit(door, request, route.scope),
+    handler: async (request, reply) => {
+      const answer = await handle(door, route, request);
+      sendAnswer(door, answer, request, reply);
+      return reply;
+    },
+  });
+}
+
+/** Credential first, then scope; both before a byte of the body is read. */
+async function admit(door: Door, request: FastifyRequest, scope: Scope): Promise<void> {
+  const passage = passageOf(request);
+  passage.principal = await door.service.authenticate(bearerToken(request.headers.authorization), passage.requestId);
+  if (hasScope(passage.principal, scope)) return;
+  await door.onForbidden(askedBy(passage), scope, passage.route);
+  throw missingScope(scope);
+}
+
+async function handle(door: Door, route: GuardedRoute, request: FastifyRequest): Promise<Answer> {
+  return route.handle({
+    service: door.service,
+    asked: askedBy(passageOf(request)),
+    params: request.params as Readonly<Record<string, string>>,
+    query: queryOf(route, request),
+    body: bodyOf(route, request),
+    message: request.raw,
+  });
+}
+
+function queryOf(route: GuardedRoute, request: FastifyRequest): unknown {
+  const [stray] = route.takesQuery === true ? [] : Object.keys(request.query as object);
+  if (stray !== undefined) throw invalidInput("this route takes no query parameters; leave them out");
+  return request.query;
+}
+
+/** fastify leaves the body undefined when the headers promise none. */
+function bodyOf(route: GuardedRoute, request: FastifyRequest): unknown {
+  const bytes = request.body instanceof Buffer ? request.body : Buffer.alloc(0);
+  if (route.body === "json" || route.body === "manifest") return parseBody(bytes, bodyKind(request.headers, route.body === "manifest"));
+  if (bytes.length === 0) return undefined;
+  if (route.body === "none") {
+    // The body of a GET is never read, so this is about DELETE.
+    throw invalidInput("this route takes no body; leave it out");
+  }
+  return parseBody(bytes, bodyKind(request.headers, false));
+}
+
+function sendAnswer(door: Door, answer: Answer, request: FastifyRequest, reply: FastifyReply): void {
+  const passage = passageOf(request);
+  passage.answeredAtMs = performance.now();
+  passage.executionId = answer.executionId;
+  passage.code = answer.code;
+  send(reply, answer, passage.requestId, door.bounds);
+}
+
+function sendError(door: Door, cause: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (cause instanceof CallerGone) {
+    reply.hijack();
+    return;
+  }
+  // A path that the router cannot read comes here before any hook has run.
+  const passage = request.passage ?? beginPassage(door.log, door.newRequestId, request, reply);
+  const error = asSignalboxError(cause);
+  if (error.code === "internal") {
+    door.log.error({ request_id: passage.requestId, route: passage.route, err: error.cause ?? error }, "internal error");
+  }
+  sendAnswer(door, errorAnswer(error, passage.requestId), request, reply);
+}

@@ -1,0 +1,43 @@
+// Attempts, late results and events as callers see them; what is source text stays source text.
+import type { Attempt, Call, CallEvent, LateResult } from "../../../call/types.ts";
+import { executionJson, iso } from "../../../call/view.ts";
+import type { ExecutionDetail } from "../../../service.ts";
+
+const isoOrNull = (atMs: number | null): string | null => (atMs === null ? null : iso(atMs));
+
+/** The record with the decision that let it run or not, its attempts, and the results that came too late. Events have a route of their own. */
+export function detailJson({ call, attempts, lateResults }: ExecutionDetail): string {
+  const record = executionJson(call).slice(0, -1);
+  const { id, outcome, reason, rules } = call.decision;
+  const decision = JSON.stringify({ id, outcome, reason, rules });
+  return `${record},"decision":${decision},"attempts":${JSON.stringify(attempts.map(attemptView))},"late_results":[${lateResults.map(lateResultJson).join(",")}]}`;
+}
+
+function attemptView(attempt: Attempt): Record<string, unknown> {
+  return {
+    attempt: attempt.attempt,
+    fence: attempt.fence,
+    worker: attempt.workerId,
+    dispatched_at: iso(attempt.dispatchedAt),
+    accepted_at: isoOrNull(attempt.acceptedAt),
+    started_at: isoOrNull(attempt.startedAt),
+    ended_at: isoOrNull(attempt.endedAt),
+    end_reason: attempt.endReason,
+    error: attempt.error,
+    duration_ms: attempt.usage?.durationMs ?? null,
+  };
+}
+
+function lateResultJson(late: LateResult): string {
+  const head = JSON.stringify({ fence: late.fence, at: iso(late.at), worker: late.workerId, status: late.status });
+  return `${head.slice(0, -1)},"output":${late.outputJson ?? "null"},"error":${late.errorJson ?? "null"}}`;
+}
+
+export function eventJson(event: CallEvent): string {
+  const head = JSON.stringify({ seq: event.seq, ts: iso(event.at), type: event.type });
+  return `${head.slice(0, -1)},"data":${event.dataJson}}`;
+}
+
+export function executionPath(call: Call): string {
+  return `/v1/executions/${encodeURIComponent(call.callId)}`;
+}

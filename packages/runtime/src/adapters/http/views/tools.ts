@@ -1,0 +1,70 @@
+// Tools and their versions as callers see them.
+import { iso } from "../../../call/view.ts";
+import type { ToolRecord, ToolSpec, ToolVersion } from "../../../registry/types.ts";
+import type { ToolView } from "../../../service.ts";
+
+export function toolView(record: ToolRecord): Record<string, unknown> {
+  return {
+    tool: record.tool,
+    active_version: record.activeVersion,
+    description: record.description,
+    side_effect_class: record.sideEffectClass,
+    executor: record.executorType,
+    owned_by: record.tenant,
+    created_at: iso(record.createdAt),
+  };
+}
+
+export function versionView(version: ToolVersion): Record<string, unknown> {
+  const { metadata } = version;
+  return {
+    tool: version.tool,
+    version: version.version,
+    owner: metadata.owner,
+    description: metadata.description,
+    category: metadata.category,
+    labels: metadata.labels,
+    trust: version.trust,
+    status: version.status,
+    manifest_digest: version.manifestDigest,
+    published_at: iso(version.publishedAt),
+    published_by: version.publishedBy,
+    spec: specView(version.spec),
+  };
+}
+
+/** Values of `env` stay inside: they are for the tool's process, and some people write secrets there. */
+function specView(spec: ToolSpec): Record<string, unknown> {
+  return {
+    executor: spec.executor,
+    input: spec.input,
+    output: spec.output,
+    side_effect_class: spec.sideEffectClass,
+    scheduling: spec.scheduling,
+    permissions: spec.permissions,
+    timeout_ms: spec.timeoutMs,
+    grace_ms: spec.graceMs,
+    retry: {
+      attempts: spec.retry.attempts,
+      strategy: spec.retry.strategy,
+      initial_ms: spec.retry.initialMs,
+      max_ms: spec.retry.maxMs,
+    },
+    pure: spec.pure,
+    cache_ttl_ms: spec.cacheTtlMs,
+    on_indeterminate: spec.onIndeterminate,
+    limits: spec.limits,
+    secrets: Object.keys(spec.secrets),
+    env: Object.keys(spec.env),
+    network_allow: spec.networkAllow,
+    filesystem: spec.filesystem,
+    events: spec.events,
+    default_policies: spec.defaultPolicies,
+    placement: spec.placement,
+  };
+}
+
+/** The tool, all its versions' names, and one version whole. */
+export function toolDetailView(view: ToolView): Record<string, unknown> {
+  return { ...toolView(view.record), versions: view.versions, workers: view.workers, version: versionView(view.version) };
+}

@@ -1,0 +1,65 @@
+// Counters and histograms through OpenTelemetry, read out as Prometheus text.
+import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
+import type { Counter, Histogram } from "@opentelemetry/api";
+import { AggregationType, MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
+import type { Labels, Meters } from "../../corridor/ports.ts";
+
+/** Pulled by whoever reads `/metrics`; pushes nothing anywhere. */
+class PullReader extends MetricReader {
+  protected override async onForceFlush(): Promise<void> {}
+  protected override async onShutdown(): Promise<void> {}
+}
+
+const secondsBounds = [
+  0.0005, 0.001, 0.0015, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
+const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+const descriptions: Readonly<Record<string, string>> = {
+  tool_executions_total: "Calls that ended, by tool, version and status",
+  tool_duration_seconds: "Time in tool code",
+  tool_queue_seconds: "Time from admission to a worker's slot",
+  tool_dispatch_seconds: "Time from a parsed request to its Invoke on a worker's stream, ledger commit included",
+  routing_outcome_total: "Calls or attempts that met one of the four routing outcomes",
+  authorization_denied_total: "Requests refused by credential, scope, grant or policy",
+  ledger_commits_total: "Durable commits",
+  ledger_commit_seconds: "Time of one durable commit",
+  ledger_batch_size: "Units in one durable commit",
+};
+
+export function otelMeters(): Meters {
+  const reader = new PullReader();
+  const provider = new MeterProvider({
+    readers: [reader],
+    views: [
+      {
+        instrumentName: "ledger_batch_size",
+        aggregation: { type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM, options: { boundaries: sizeBounds } },
+      },
+    ],
+  });
+  const meter = provider.getMeter("signalbox");
+  const serializer = new PrometheusSerializer("", false, undefined, true, true);
+  const counters = new Map<string, Counter>();
+  const histograms = new Map<string, Histogram>();
+  const about = (name: string) => ({ description: descriptions[name] ?? name });
+  return {
+    count(name, labels, by = 1) {
+      let counter = counters.get(name);
+      if (counter === undefined) counters.set(name, (counter = meter.createCounter(name, about(name))));
+      counter.add(by, labels as Labels);
+    },
+    observe(name, value, labels) {
+      let histogram = histograms.get(name);
+      if (histogram === undefined) {
+        const advice = name.endsWith("_seconds") ? { advice: { explicitBucketBoundaries: secondsBounds } } : {};
+        histograms.set(name, (histogram = meter.createHistogram(name, { ...about(name), ...advice })));
+      }
+      histogram.record(value, labels as Labels);
+    },
+    async text() {
+      const { resourceMetrics } = await reader.collect();
+      return serializer.serialize(resourceMetrics);
+    },
+  };
+}

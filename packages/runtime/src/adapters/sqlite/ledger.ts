@@ -1,0 +1,247 @@
+// The embedded ledger: the ledger port on one SQLite file that this process has to itself.
+import type { DatabaseSync } from "node:sqlite";
+import { limits } from "@signalbox/protocol";
+import type { Call } from "../../call/types.ts";
+import type { AuditFilter } from "../../ledger/audit.ts";
+import type { AuditHead, Hmac } from "../../ledger/audit-chain.ts";
+import { LedgerUnavailable, type CallFilter, type CommitOutcome, type Ledger, type Unit } from "../../ledger/port.ts";
+import { Anchor, anchorPathOf } from "./anchor.ts";
+import { hmacWith } from "./audit-key.ts";
+import { auditLister, auditVerifier } from "./audit-reads.ts";
+import { auditStore } from "./audit-store.ts";
+import { GroupCommit, type CommitStats } from "./group-commit.ts";
+import { openDatabase, type OpenDatabase } from "./open.ts";
+import { callReads, registryReads, statementCache, tenancyReads } from "./reads.ts";
+import { asLedgerError } from "./store-errors.ts";
+import { groupWriter } from "./write-group.ts";
+import { countGuards, unitWriter } from "./writers.ts";
+
+export interface SqliteLedgerOptions {
+  /** The database file; its folder is made when it is missing, and also holds the lock and the audit anchor. */
+  readonly path: string;
+  /** Keys the audit chain; at least 32 bytes, kept outside the folder. */
+  readonly auditKey: Buffer;
+  /** The audit lane of this process; a name that only one process uses at a time. */
+  readonly lane: string;
+  /** Wall clock, ms since 1970. */
+  readonly now: () => number;
+  /** Hears of trouble that no caller waits for. */
+  readonly onError?: (error: Error) => void;
+  readonly onCommit?: (commit: { readonly units: number; readonly ms: number }) => void;
+  /** The database refuses to grow past this, as if the disk were full; unset, only the disk sets a bound. */
+  readonly databaseBytesMax?: number;
+  readonly inlineResultBytesMax?: number;
+  readonly lazyWriteMs?: number;
+}
+
+/** Units per transaction: more would make the first of them wait for the last without saving a measurable part of the fsync. */
+const groupUnitsMax = 256;
+const waitingUnitsMax = 50_000;
+const rowsPerReadMax = 1_000;
+
+function atMost(limit: number): number {
+  if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`a limit is a whole number from 1, not ${limit}`);
+  return Math.min(limit, rowsPerReadMax);
+}
+
+function prober(db: DatabaseSync, now: () => number) {
+  const write = db.prepare(
+    "INSERT INTO meta (name, value) VALUES ('probed_at', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const read = db.prepare("SELECT value FROM meta WHERE name = 'probed_at'");
+  return (): void => {
+    const at = String(now());
+    write.run(at);
+    if (read.get()?.["value"] !== at) throw new LedgerUnavailable("The ledger does not give back what was written.");
+  };
+}
+
+/** Everything that works on one open database. */
+function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
+  const { lane, path, now } = options;
+  const onError = options.onError ?? (() => undefined);
+  const anchorPath = anchorPathOf(path);
+  const headRows = db.prepare("SELECT tenant, lane, seq, hash FROM audit_heads");
+  const heads = (): readonly AuditHead[] => headRows.all() as unknown as AuditHead[];
+  const anchor = new Anchor({ path: anchorPath, hmac, heads, onError });
+  const audit = auditStore({
+    db,
+    hmac,
+    lane,
+    anchored: (tenant) => anchor.head(tenant, lane),
+    moved: () => anchor.touch(),
+    onError,
+  });
+  const units = unitWriter(db, audit, options.inlineResultBytesMax ?? limits.inlineResultBytesMax);
+  const commits = new GroupCommit({
+    write: groupWriter(db, units, audit),
+    ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
+    onLazyFailure: onError,
+    groupUnitsMax,
+    waitingUnitsMax,
+    lazyWriteMs: options.lazyWriteMs ?? limits.lazyWriteMs,
+  });
+  const prepared = statementCache(db);
+  return {
+    anchor,
+    commits,
+    probe: prober(db, now),
+    calls: callReads(prepared),
+    tenancy: tenancyReads(prepared),
+    registry: registryReads(prepared),
+    listAudit: auditLister(prepared),
+    verifyAudit: auditVerifier(db, anchorPath, hmac),
+  };
+}
+
+export class SqliteLedger implements Ledger {
+  readonly #database: OpenDatabase;
+  readonly #parts: ReturnType<typeof assemble>;
+  #closing: Promise<void> | undefined;
+
+  /** @throws LedgerUnavailable when the folder is in use, cannot be written, or holds a newer schema */
+  constructor(options: SqliteLedgerOptions) {
+    const hmac = hmacWith(options.auditKey);
+    this.#database = openDatabase(options.path, options.now(), options.databaseBytesMax);
+    try {
+      this.#parts = assemble(this.#database.db, hmac, options);
+    } catch (error) {
+      this.#database.close();
+      throw asLedgerError(error);
+    }
+  }
+
+  /** What was committed since the start. */
+  stats(): CommitStats {
+    return this.#parts.commits.stats();
+  }
+
+  /** Writes a new audit anchor over the present records; for an operator who has looked into a missing or edited one. */
+  renewAnchor(): void {
+    this.#parts.anchor.renew();
+  }
+
+  commit(unit: Unit): Promise<CommitOutcome> {
+    try {
+      countGuards(unit);
+    } catch (error) {
+      return Promise.reject(asLedgerError(error));
+    }
+    // Not an async function: its promise would be another one than the one that a lazy unit's failure is taken from.
+    return this.#parts.commits.commit(unit);
+  }
+
+  async flush(): Promise<void> {
+    this.#parts.commits.flush();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#parts.commits.close();
+    await this.#parts.anchor.close();
+    this.#database.close();
+  }
+
+  /** Runs what reads; a failing store and a closed one look the same to the caller. */
+  async #read<T>(read: () => T): Promise<Awaited<T>> {
+    if (this.#closing !== undefined) throw new LedgerUnavailable("The ledger is closed.");
+    try {
+      return await read();
+    } catch (error) {
+      throw asLedgerError(error);
+    }
+  }
+
+  probe() {
+    return this.#read(() => this.#parts.probe());
+  }
+
+  getCall(tenant: string, callId: string) {
+    return this.#read(() => this.#parts.calls.getCall(tenant, callId));
+  }
+
+  getCallByKey(tenant: string, project: string, idempotencyKey: string) {
+    return this.#read(() => this.#parts.calls.getCallByKey(tenant, project, idempotencyKey));
+  }
+
+  listCalls(filter: CallFilter, limit: number, cursor?: string) {
+    return this.#read(() => this.#parts.calls.listCalls(filter, atMost(limit), cursor));
+  }
+
+  async *openCalls(): AsyncIterable<Call> {
+    let last: Call | undefined;
+    do {
+      const calls: Call[] = await this.#read(() => this.#parts.calls.openCallsAfter(last));
+      yield* calls;
+      last = calls.at(-1);
+    } while (last !== undefined);
+  }
+
+  attempts(tenant: string, callId: string) {
+    return this.#read(() => this.#parts.calls.attempts(tenant, callId));
+  }
+
+  lateResults(tenant: string, callId: string) {
+    return this.#read(() => this.#parts.calls.lateResults(tenant, callId));
+  }
+
+  events(tenant: string, callId: string, afterSeq: number, limit: number) {
+    return this.#read(() => this.#parts.calls.events(tenant, callId, afterSeq, atMost(limit)));
+  }
+
+  outbox(afterId: number, limit: number) {
+    return this.#read(() => this.#parts.calls.outbox(afterId, atMost(limit)));
+  }
+
+  countOpen(tenant: string) {
+    return this.#read(() => this.#parts.calls.countOpen(tenant));
+  }
+
+  tenants() {
+    return this.#read(() => this.#parts.tenancy.tenants());
+  }
+
+  projects(tenant: string) {
+    return this.#read(() => this.#parts.tenancy.projects(tenant));
+  }
+
+  keyByHash(hash: string) {
+    return this.#read(() => this.#parts.tenancy.keyByHash(hash));
+  }
+
+  keys(tenant: string) {
+    return this.#read(() => this.#parts.tenancy.keys(tenant));
+  }
+
+  grants(tenant: string) {
+    return this.#read(() => this.#parts.tenancy.grants(tenant));
+  }
+
+  tool(tenant: string, tool: string) {
+    return this.#read(() => this.#parts.registry.tool(tenant, tool));
+  }
+
+  toolVersion(tenant: string, tool: string, version: string) {
+    return this.#read(() => this.#parts.registry.toolVersion(tenant, tool, version));
+  }
+
+  toolVersions(tenant: string, tool: string) {
+    return this.#read(() => this.#parts.registry.toolVersions(tenant, tool));
+  }
+
+  listTools(tenant: string, limit: number, cursor?: string) {
+    return this.#read(() => this.#parts.registry.listTools(tenant, atMost(limit), cursor));
+  }
+
+  listAudit(filter: AuditFilter, limit: number, cursor?: string) {
+    return this.#read(() => this.#parts.listAudit(filter, atMost(limit), cursor));
+  }
+
+  verifyAudit(tenant?: string) {
+    return this.#read(() => this.#parts.verifyAudit(tenant));
+  }
+}

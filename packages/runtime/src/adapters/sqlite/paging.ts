@@ -1,0 +1,71 @@
+// Builds the conditions of a list and its opaque cursor: the sort key of the last row that was handed out.
+import type { SQLInputValue } from "node:sqlite";
+import { SignalboxError } from "@signalbox/protocol";
+import type { Page } from "../../ledger/port.ts";
+
+type SortKey = readonly (string | number)[];
+
+function writeCursor(key: SortKey): string {
+  return Buffer.from(JSON.stringify(key), "utf8").toString("base64url");
+}
+
+/** @throws SignalboxError invalid_input when the text is no cursor of a list with so many sort columns */
+function readCursor(cursor: string, columns: number): SortKey {
+  let key: unknown;
+  try {
+    key = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+  } catch {
+    key = undefined;
+  }
+  const isPart = (part: unknown): boolean => typeof part === "string" || typeof part === "number";
+  if (!Array.isArray(key) || key.length !== columns || !key.every(isPart)) {
+    throw new SignalboxError("invalid_input", "The cursor is not one that this list gave out; start without a cursor.");
+  }
+  return key as SortKey;
+}
+
+/** AND-ed conditions; a value that is undefined adds none. Column names are constants of the caller, never input. */
+export function conditions() {
+  const terms: string[] = [];
+  const bound: SQLInputValue[] = [];
+  const add = (term: string, values: readonly SQLInputValue[]): void => {
+    terms.push(term);
+    bound.push(...values);
+  };
+  const builder = {
+    equal(column: string, value: string | undefined) {
+      if (value !== undefined) add(`${column} = ?`, [value]);
+      return builder;
+    },
+    /** From inclusive, to exclusive. */
+    range(column: string, from: number | undefined, to: number | undefined) {
+      if (from !== undefined) add(`${column} >= ?`, [from]);
+      if (to !== undefined) add(`${column} < ?`, [to]);
+      return builder;
+    },
+    /** Rows behind the cursor of a list that is sorted by these columns, all descending. */
+    before(columns: readonly string[], cursor: string | undefined) {
+      if (cursor !== undefined) rowCompare(columns, "<", cursor);
+      return builder;
+    },
+    /** The same for an ascending list. */
+    after(columns: readonly string[], cursor: string | undefined) {
+      if (cursor !== undefined) rowCompare(columns, ">", cursor);
+      return builder;
+    },
+    sql: () => terms.join(" AND "),
+    values: () => bound,
+  };
+  const rowCompare = (columns: readonly string[], sign: "<" | ">", cursor: string): void => {
+    const parameters = columns.map(() => "?").join(", ");
+    add(`(${columns.join(", ")}) ${sign} (${parameters})`, [...readCursor(cursor, columns.length)]);
+  };
+  return builder;
+}
+
+/** Makes a page of rows that were asked for with one more than the limit. */
+export function pageOf<T>(rows: readonly T[], limit: number, sortKey: (row: T) => SortKey): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? writeCursor(sortKey(last)) : undefined };
+}

@@ -1,0 +1,185 @@
+// Reads calls and what refers to them or is referred to; every statement names the tenant except the ones that find it.
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Attempt, Call, CallEvent, CallState, LateResult } from "../../call/types.ts";
+import type { CallFilter, OutboxRow, Page } from "../../ledger/port.ts";
+import type { ToolMetadata, ToolRecord, ToolSpec, ToolVersion } from "../../registry/types.ts";
+import type { Grant, Key, Project, Tenant } from "../../tenancy/types.ts";
+import {
+  attemptColumns,
+  callColumns,
+  decode,
+  eventColumns,
+  grantColumns,
+  keyColumns,
+  lateResultColumns,
+  outboxColumns,
+  projectColumns,
+  selectList,
+  tenantColumns,
+  toolColumns,
+  type Column,
+  type SqlRow,
+} from "./columns.ts";
+import { conditions, pageOf } from "./paging.ts";
+import { openStatesSql } from "./schema.ts";
+
+/** Open calls are read in chunks of this many, so that recovery does not hold all of them twice. */
+const openCallsPerReadMax = 500;
+
+export type Prepared = (sql: string) => StatementSync;
+
+/** Statements by their text; the texts are built from constants, so there are few. */
+export function statementCache(db: DatabaseSync): Prepared {
+  const statements = new Map<string, StatementSync>();
+  return (sql) => {
+    let statement = statements.get(sql);
+    if (statement === undefined) statements.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  };
+}
+
+const wholeCall = `${callColumns
+  .map(({ name }) => (name === "output_json" ? "COALESCE(c.output_json, b.bytes) AS output_json" : `c.${name}`))
+  .join(", ")} FROM calls AS c
+    LEFT JOIN blobs AS b ON c.output_json IS NULL AND b.tenant = c.tenant AND b.hash = c.output_hash`;
+
+const listedCall = callColumns
+  .map(({ name }) => (name === "input_json" || name === "output_json" ? `NULL AS ${name}` : name))
+  .join(", ");
+
+function callOf(row: SqlRow): Call {
+  const output = row["output_json"];
+  if (output instanceof Uint8Array)
+    row["output_json"] = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString("utf8");
+  return decode<Call>(callColumns, row);
+}
+
+function rowReader(prepared: Prepared) {
+  return <Row>(columns: readonly Column[], rest: string, ...values: SQLInputValue[]): Row[] =>
+    prepared(`SELECT ${selectList(columns)} FROM ${rest}`)
+      .all(...values)
+      .map((row) => decode<Row>(columns, row));
+}
+
+export function callReads(prepared: Prepared) {
+  const rows = rowReader(prepared);
+  const oneCall = (condition: string, ...values: SQLInputValue[]): Call | undefined => {
+    const row = prepared(`SELECT ${wholeCall} WHERE ${condition}`).get(...values);
+    return row === undefined ? undefined : callOf(row);
+  };
+  return {
+    getCall: (tenant: string, callId: string) => oneCall("c.tenant = ? AND c.call_id = ?", tenant, callId),
+    getCallByKey: (tenant: string, project: string, key: string) =>
+      oneCall("c.tenant = ? AND c.project = ? AND c.idempotency_key = ?", tenant, project, key),
+    listCalls(filter: CallFilter, limit: number, cursor?: string): Page<Call> {
+      const where = conditions()
+        .equal("tenant", filter.tenant)
+        .equal("project", filter.project)
+        .equal("tool", filter.tool)
+        .equal("state", filter.state)
+        .equal("principal", filter.principal)
+        .range("admitted_at", filter.admittedFrom, filter.admittedTo)
+        .before(["admitted_at", "call_id"], cursor);
+      const found = prepared(
+        `SELECT ${listedCall} FROM calls WHERE ${where.sql()} ORDER BY admitted_at DESC, call_id DESC LIMIT ?`,
+      ).all(...where.values(), limit + 1);
+      return pageOf(found.map(callOf), limit, (call) => [call.admittedAt, call.callId]);
+    },
+    /** The open calls behind `after` in queue order; from the first one when it is undefined. */
+    openCallsAfter(after: Call | undefined): Call[] {
+      const behind = after === undefined ? "" : "AND (c.start_tag, c.admitted_at, c.tenant, c.call_id) > (?, ?, ?, ?)";
+      const values = after === undefined ? [] : [after.startTag, after.admittedAt, after.tenant, after.callId];
+      return prepared(
+        `SELECT ${wholeCall} WHERE c.state IN ${openStatesSql} ${behind}
+          ORDER BY c.start_tag, c.admitted_at, c.tenant, c.call_id LIMIT ${openCallsPerReadMax}`,
+      )
+        .all(...values)
+        .map(callOf);
+    },
+    attempts: (tenant: string, callId: string) =>
+      rows<Attempt>(attemptColumns, "attempts WHERE tenant = ? AND call_id = ? ORDER BY fence", tenant, callId),
+    lateResults: (tenant: string, callId: string) =>
+      rows<LateResult>(
+        lateResultColumns,
+        "late_results WHERE tenant = ? AND call_id = ? ORDER BY fence",
+        tenant,
+        callId,
+      ),
+    events: (tenant: string, callId: string, afterSeq: number, limit: number) =>
+      rows<CallEvent>(
+        eventColumns,
+        "events WHERE tenant = ? AND call_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        tenant,
+        callId,
+        afterSeq,
+        limit,
+      ),
+    outbox: (afterId: number, limit: number) =>
+      rows<OutboxRow>(outboxColumns, "outbox WHERE id > ? ORDER BY id LIMIT ?", afterId, limit),
+    countOpen(tenant: string): Partial<Record<CallState, number>> {
+      const counts = prepared(
+        `SELECT state, count(*) AS calls FROM calls WHERE tenant = ? AND state IN ${openStatesSql} GROUP BY state`,
+      ).all(tenant);
+      return Object.fromEntries(counts.map((row) => [row["state"], Number(row["calls"])]));
+    },
+  };
+}
+
+export function tenancyReads(prepared: Prepared) {
+  const rows = rowReader(prepared);
+  return {
+    tenants: () => rows<Tenant>(tenantColumns, "tenants ORDER BY tenant"),
+    projects: (tenant: string) => rows<Project>(projectColumns, "projects WHERE tenant = ? ORDER BY project", tenant),
+    keyByHash: (hash: string) => rows<Key>(keyColumns, "keys WHERE hash = ?", hash).at(0),
+    keys: (tenant: string) => rows<Key>(keyColumns, "keys WHERE tenant = ? ORDER BY created_at, key_id", tenant),
+    grants: (tenant: string) =>
+      rows<Grant>(grantColumns, "grants WHERE tenant = ? ORDER BY created_at, grant_id", tenant),
+  };
+}
+
+function toolVersionOf(row: SqlRow): ToolVersion {
+  const spec = JSON.parse(String(row["spec_json"])) as ToolSpec;
+  return {
+    tenant: String(row["tenant"]),
+    tool: String(row["tool"]),
+    version: String(row["version"]),
+    metadata: JSON.parse(String(row["metadata_json"])) as ToolMetadata,
+    // JSON has no undefined: an output schema that was not given comes back without its key.
+    spec: { ...spec, output: spec.output },
+    manifestDigest: String(row["manifest_digest"]),
+    trust: row["trust"] as ToolVersion["trust"],
+    status: row["status"] as ToolVersion["status"],
+    publishedAt: Number(row["published_at"]),
+    publishedBy: String(row["published_by"]),
+  };
+}
+
+export function registryReads(prepared: Prepared) {
+  const rows = rowReader(prepared);
+  return {
+    tool: (tenant: string, tool: string) =>
+      rows<ToolRecord>(toolColumns, "tools WHERE tenant = ? AND tool = ?", tenant, tool).at(0),
+    toolVersion(tenant: string, tool: string, version: string): ToolVersion | undefined {
+      const row = prepared("SELECT * FROM tool_versions WHERE tenant = ? AND tool = ? AND version = ?").get(
+        tenant,
+        tool,
+        version,
+      );
+      return row === undefined ? undefined : toolVersionOf(row);
+    },
+    toolVersions: (tenant: string, tool: string) =>
+      prepared("SELECT version FROM tool_versions WHERE tenant = ? AND tool = ? ORDER BY published_at, version")
+        .all(tenant, tool)
+        .map((row) => String(row["version"])),
+    listTools(tenant: string, limit: number, cursor?: string): Page<ToolRecord> {
+      const where = conditions().equal("tenant", tenant).after(["tool"], cursor);
+      const found = rows<ToolRecord>(
+        toolColumns,
+        `tools WHERE ${where.sql()} ORDER BY tool LIMIT ?`,
+        ...where.values(),
+        limit + 1,
+      );
+      return pageOf(found, limit, (record) => [record.tool]);
+    },
+  };
+}

@@ -1,0 +1,22 @@
+// The machine's clocks and timers behind the corridor's port.
+import type { Clock } from "../../corridor/ports.ts";
+
+/** Node's timers wrap above this; a longer wait is cut and asked for again by whoever waits. */
+const timerMsMax = 2 ** 31 - 1;
+
+/** Wall clock that never goes back inside one process, so that stored instants stay in order when the host's clock is set. */
+export function systemClock(): Clock {
+  let last = 0;
+  return {
+    now() {
+      const now = Date.now();
+      if (now > last) last = now;
+      return last;
+    },
+    monotonic: () => performance.now(),
+    after(ms, callback) {
+      const timer = setTimeout(callback, Math.min(ms, timerMsMax));
+      return () => clearTimeout(timer);
+    },
+  };
+}

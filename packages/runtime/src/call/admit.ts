@@ -1,0 +1,76 @@
+// The first row of a call: admitted to the queue, parked for an approval, or denied for good.
+import type { ErrorBody } from "@signalbox/protocol";
+import { begin, done, set, settle, tellEvent } from "./change.ts";
+import type { StepResult } from "./machine.ts";
+import type { Call, CallIdentity, CallProgress } from "./types.ts";
+
+function newProgress(now: number, startTag: number): CallProgress {
+  return {
+    state: "queued",
+    routingOutcome: null,
+    fence: 1,
+    attempt: 1,
+    placements: 0,
+    mayHaveRun: false,
+    effectiveArgsJson: null,
+    approvalId: null,
+    startTag,
+    notBefore: now,
+    enqueuedAt: now,
+    queueDeadlineAt: null,
+    startDeadlineAt: null,
+    provisionDeadlineAt: null,
+    runDeadlineAt: null,
+    leaseExpiresAt: null,
+    graceDeadlineAt: null,
+    dispatchedAt: null,
+    startedAt: null,
+    settledAt: null,
+    workerId: null,
+    incarnation: null,
+    replica: null,
+    cancelRequestedAt: null,
+    cancelRequestedBy: null,
+    stopReason: null,
+    outputJson: null,
+    outputHash: null,
+    outputBytes: 0,
+    outputIllFormed: false,
+    error: null,
+    usage: null,
+    eventSeq: 0,
+  };
+}
+
+function born(identity: CallIdentity, now: number, startTag: number): Call {
+  return { ...identity, ...newProgress(now, startTag) };
+}
+
+/** Admitted to the queue; the hub may assign it in the same commit. */
+export function admit(identity: CallIdentity, now: number, options: { startTag: number; queueWaitMs: number }): StepResult {
+  const change = begin({ call: born(identity, now, options.startTag), lease: null }, now);
+  set(change, { queueDeadlineAt: now + options.queueWaitMs });
+  tellEvent(change, "requested", requestedData(identity));
+  tellEvent(change, "queued", { attempt: 1 });
+  change.effects.push({ type: "enqueue" });
+  return done(change, "commit");
+}
+
+/** A terminal row that keeps the hash of the arguments only, and no idempotency key. */
+export function deny(identity: CallIdentity, now: number, error: ErrorBody): StepResult {
+  const bare: CallIdentity = { ...identity, inputJson: null, idempotencyKey: null };
+  const change = begin({ call: born(bare, now, 0), lease: null }, now);
+  tellEvent(change, "requested", requestedData(identity));
+  settle(change, "denied", { error, action: "call.denied" });
+  return done(change, "commit");
+}
+
+function requestedData(identity: CallIdentity): Record<string, unknown> {
+  return {
+    tool: identity.tool,
+    version: identity.version,
+    input_hash: identity.inputHash,
+    decision: identity.decision.outcome,
+    request_id: identity.requestId,
+  };
+}

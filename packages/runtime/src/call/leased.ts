@@ -1,0 +1,284 @@
+// Transitions of a call that a worker holds (dispatched, running): answers, stops, losses and deadlines.
+import { isSafe } from "@signalbox/protocol";
+import { auditOf } from "./audit-of.ts";
+import { begin, done, endError, endLease, refused, requeue, set, settle, tellEvent, type Change } from "./change.ts";
+import type { CheckedResult, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
+import type { RoutingOutcome, StopReason } from "./types.ts";
+
+type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
+
+export function accepted(live: Live, event: Of<"accepted">, now: number, limits: MachineLimits): StepResult {
+  if (event.fence !== live.call.fence) return refused("old_fence");
+  const unsafe = !isSafe(live.call.sideEffectClass);
+  const change = begin(live, now);
+  if (live.lease !== null && live.lease.acceptedAt === null) {
+    change.lease = { ...live.lease, acceptedAt: now };
+    // The start deadline now waits for `Started`, so that an accepted call cannot sit for ever.
+    set(change, { mayHaveRun: true, startDeadlineAt: now + limits.startDeadlineMs });
+  }
+  // A repeated `Accepted` (after a reconnect) gets its `Go` again; the worker starts once all the same.
+  if (unsafe) change.effects.push({ type: "send_go", fence: event.fence });
+  return done(change, "none");
+}
+
+export function started(live: Live, event: Of<"started">, now: number): StepResult {
+  if (event.fence !== live.call.fence) return refused("old_fence");
+  if (live.call.state === "running") return refused("already_running");
+  const change = begin(live, now);
+  change.lease = live.lease === null ? null : { ...live.lease, startedAt: now };
+  set(change, {
+    state: "running",
+    mayHaveRun: true,
+    startedAt: now,
+    startDeadlineAt: null,
+    runDeadlineAt: now + live.call.timeoutMs,
+  });
+  tellEvent(change, "started", { attempt: live.call.attempt, worker: live.call.workerId });
+  return done(change, "lazy");
+}
+
+export function result(live: Live, event: Of<"result">, now: number): StepResult {
+  const found = event.result;
+  if (found.fence !== live.call.fence) return late(live, found, now);
+  const change = begin(live, now);
+  set(change, {
+    mayHaveRun: true,
+    outputJson: found.outputJson,
+    outputHash: found.outputHash,
+    outputBytes: found.outputBytes,
+    outputIllFormed: found.outputIllFormed,
+    usage: found.usage,
+  });
+  settleByResult(change, found);
+  change.effects.push({ type: "ack", fence: found.fence, verdict: "stored" });
+  return done(change, "commit");
+}
+
+function settleByResult(change: Change, found: CheckedResult): void {
+  const stop = change.call.stopReason;
+  const timedOut = stop === "timeout" || stop === "total_deadline";
+  if (timedOut) {
+    const error = endError(change.call, "timeout", timeoutMessage(change.call.timeoutMs, stop), { stop_confirmed: true });
+    endLease(change, "timed_out", { raiseFence: false, error });
+    return settle(change, "timed_out", { error });
+  }
+  if (found.status === "succeeded") {
+    endLease(change, "succeeded", { raiseFence: false });
+    return settle(change, "succeeded", {});
+  }
+  if (found.status === "cancelled" && stop === "cancel") {
+    const error = endError(change.call, "cancelled", "the call was cancelled and its worker confirmed the stop", {
+      stop_confirmed: true,
+    });
+    endLease(change, "cancelled", { raiseFence: false, error });
+    return settle(change, "cancelled", { error, ...by(change) });
+  }
+  const error =
+    found.error ??
+    endError(change.call, "tool_error", "the worker stopped the handler without being asked", { tool_code: "handler_stopped" });
+  endLease(change, "failed", { raiseFence: false, error });
+  settle(change, "failed", { error });
+}
+
+/** A result under an old fence changes nothing; it is kept so that whoever resolves the call can see it. */
+export function late(live: Live, found: CheckedResult, now: number): StepResult {
+  return refused("old_fence", [
+    {
+      type: "late_result",
+      row: {
+        tenant: live.call.tenant,
+        callId: live.call.callId,
+        fence: found.fence,
+        at: now,
+        workerId: found.workerId,
+        status: found.status,
+        outputJson: found.outputJson,
+        errorJson: found.error === null ? null : JSON.stringify(found.error),
+      },
+    },
+    { type: "ack", fence: found.fence, verdict: "lease_lost" },
+  ]);
+}
+
+export function nack(live: Live, event: Of<"nack">, now: number, limits: MachineLimits): StepResult {
+  if (event.fence !== live.call.fence) return refused("old_fence");
+  if (live.call.state === "running") return refused("already_running");
+  const change = begin(live, now);
+  if (event.reason === "reject") {
+    set(change, { mayHaveRun: false });
+    const error = endError(change.call, "worker_rejected", `the worker refused the call: ${event.message}`, {
+      worker_code: event.code,
+    });
+    endLease(change, "nack", { raiseFence: true, error });
+    settle(change, "failed", { error });
+    return done(change, "commit");
+  }
+  change.effects.push({ type: "avoid", workerId: live.call.workerId ?? "" });
+  notRun(change, `nack:${event.code}`, limits);
+  return done(change, "commit");
+}
+
+/** The lease is over and no code ran: queued again whatever the class, unless somebody wanted the call to stop. */
+function notRun(change: Change, reason: string, limits: MachineLimits): void {
+  set(change, { mayHaveRun: false });
+  endLease(change, reason, { raiseFence: true });
+  if (change.call.stopReason !== null) return endStopped(change, change.call.stopReason, true);
+  if (change.call.placements + 1 >= limits.placementsMax) {
+    set(change, { routingOutcome: "capacity_exhausted" });
+    const error = endError(change.call, "capacity_exhausted", "no worker took the call up", {
+      placements: limits.placementsMax,
+      last: reason,
+    });
+    return settle(change, "failed", { error });
+  }
+  // Each refusal waits a little longer, so that a lone worker that refuses is not asked in a tight loop.
+  const backOffMs = change.call.placements === 0 ? 0 : Math.min(5_000, 50 * 2 ** change.call.placements);
+  requeue(change, limits.queueWaitMs, { ran: false, reason, backOffMs });
+}
+
+export function cancel(live: Live, event: Of<"cancel">, now: number, limits: MachineLimits): StepResult {
+  const call = live.call;
+  if (call.cancelRequestedAt !== null) return refused("already_cancelling");
+  const change = begin(live, now);
+  set(change, { cancelRequestedAt: now, cancelRequestedBy: event.by });
+  if (call.stopReason !== null) return done(change, "commit");
+  set(change, { stopReason: "cancel" });
+  tellEvent(change, "cancel_requested", { by: event.by });
+  if (!call.mayHaveRun && !isSafe(call.sideEffectClass)) {
+    // No `Go` was sent, so the handler cannot have been entered: nothing to wait for.
+    endLease(change, "cancelled", { raiseFence: true });
+    endStopped(change, "cancel", true);
+  } else {
+    askToStop(change, "cancel", limits);
+  }
+  return done(change, "commit");
+}
+
+function askToStop(change: Change, reason: "cancel" | "timeout", limits: MachineLimits): void {
+  const { call, lease } = change;
+  set(change, { graceDeadlineAt: change.now + call.graceMs + limits.stopMarginMs, startDeadlineAt: null });
+  if (lease === null) return;
+  change.effects.push({
+    type: "send_cancel",
+    fence: lease.fence,
+    workerId: lease.workerId,
+    incarnation: lease.incarnation,
+    reason,
+    graceMs: call.graceMs,
+  });
+}
+
+function endStopped(change: Change, stop: StopReason, confirmed: boolean): void {
+  if (stop === "cancel") {
+    const error = endError(change.call, "cancelled", "the call was cancelled", { stop_confirmed: confirmed });
+    return settle(change, "cancelled", { error, ...by(change) });
+  }
+  const error = endError(change.call, "timeout", timeoutMessage(change.call.timeoutMs, stop), { stop_confirmed: confirmed });
+  settle(change, "timed_out", { error });
+}
+
+export function renew(live: Live, event: Of<"renew">, now: number, limits: MachineLimits): StepResult {
+  if (event.fence !== live.call.fence) return refused("old_fence");
+  const change = begin(live, now);
+  set(change, { leaseExpiresAt: now + limits.leaseMs });
+  return done(change, "none");
+}
+
+export function missing(live: Live, event: Of<"missing">, now: number, limits: MachineLimits): StepResult {
+  if (event.fence !== live.call.fence) return refused("old_fence");
+  const change = begin(live, now);
+  loseLease(change, "lease_expired", limits);
+  return done(change, "commit");
+}
+
+export function disowned(live: Live, event: Of<"disowned">, now: number, limits: MachineLimits): StepResult {
+  if (event.fence !== live.call.fence) return refused("old_fence");
+  const change = begin(live, now);
+  notRun(change, "not_received", limits);
+  return done(change, "commit");
+}
+
+/** What a lost lease means is decided by what may have run and by the side-effect class. */
+function loseLease(change: Change, outcome: Extract<RoutingOutcome, "lease_expired" | "indeterminate">, limits: MachineLimits): void {
+  const { call } = change;
+  if (!call.mayHaveRun) return notRun(change, outcome, limits);
+  const error = endError(call, outcome, lostMessage(outcome));
+  endLease(change, outcome, { raiseFence: true, error });
+  change.effects.push({ type: "audit", draft: auditOf({ ...change.call, error }, "call.attempt_failed", change.now) });
+  set(change, { routingOutcome: outcome });
+  if (!isSafe(call.sideEffectClass)) return parkOrFail(change, outcome);
+  if (call.stopReason !== null) return endStopped(change, call.stopReason, false);
+  if (call.attempt >= limits.lostAttemptsMax) return settle(change, "failed", { error });
+  requeue(change, limits.queueWaitMs, { ran: true, reason: outcome });
+}
+
+/** An unsafe call that may have done its work: a person decides, or the tool says that nobody is to be asked. */
+function parkOrFail(change: Change, outcome: RoutingOutcome): void {
+  const { call } = change;
+  set(change, { routingOutcome: outcome });
+  if (call.onIndeterminate === "fail") {
+    return settle(change, "failed", { error: endError(call, "indeterminate", "whether the call took effect is unknown") });
+  }
+  const error = endError(call, "indeterminate", "whether the call took effect is unknown; a person must resolve it", {
+    resolve: ["confirm", "retry", "fail"],
+  });
+  set(change, { state: "indeterminate", error });
+  tellEvent(change, "indeterminate", { outcome, attempt: call.attempt });
+  change.effects.push({ type: "audit", draft: auditOf(change.call, "call.parked", change.now) }, { type: "tell" });
+}
+
+export function due(live: Live, event: Of<"due">, now: number, limits: MachineLimits): StepResult {
+  const { call } = live;
+  const past = (at: number | null): boolean => at !== null && at <= now;
+  // After a start, workers get one lease time to come back before any instant counts against them.
+  if (!event.streamAlive && !event.mayExpireLeases) return refused("not_due");
+  const change = begin(live, now);
+  if (past(call.graceDeadlineAt)) {
+    endUnconfirmed(change);
+  } else if (event.mayExpireLeases && past(call.leaseExpiresAt)) {
+    loseLease(change, event.streamAlive ? "lease_expired" : "indeterminate", limits);
+  } else if (past(call.totalDeadlineAt) && call.stopReason === null) {
+    stopForTime(change, "total_deadline", limits);
+  } else if (past(call.runDeadlineAt) && call.stopReason === null) {
+    stopForTime(change, "timeout", limits);
+  } else if (past(call.startDeadlineAt)) {
+    change.effects.push({ type: "avoid", workerId: call.workerId ?? "" });
+    if (call.mayHaveRun) loseLease(change, "lease_expired", limits);
+    else notRun(change, "start_deadline", limits);
+  } else {
+    return refused("not_due");
+  }
+  return done(change, "commit");
+}
+
+function stopForTime(change: Change, stop: "timeout" | "total_deadline", limits: MachineLimits): void {
+  set(change, { stopReason: stop });
+  if (!change.call.mayHaveRun && !isSafe(change.call.sideEffectClass)) {
+    endLease(change, "timed_out", { raiseFence: true });
+    return endStopped(change, stop, true);
+  }
+  askToStop(change, "timeout", limits);
+}
+
+/** Told to stop, grace over, no word: a safe call ends, an unsafe one may have happened. */
+function endUnconfirmed(change: Change): void {
+  const stop = change.call.stopReason ?? "cancel";
+  const mayHaveRun = change.call.mayHaveRun;
+  endLease(change, stop === "cancel" ? "cancelled" : "timed_out", { raiseFence: true });
+  if (mayHaveRun && !isSafe(change.call.sideEffectClass)) return parkOrFail(change, "indeterminate");
+  endStopped(change, stop, false);
+}
+
+function by(change: Change): { by?: string } {
+  return change.call.cancelRequestedBy === null ? {} : { by: change.call.cancelRequestedBy };
+}
+
+function timeoutMessage(timeoutMs: number, stop: StopReason | null): string {
+  return stop === "total_deadline" ? "the call's total deadline passed" : `the call ran longer than its timeout of ${timeoutMs} ms`;
+}
+
+function lostMessage(outcome: RoutingOutcome): string {
+  return outcome === "lease_expired"
+    ? "the worker went silent about the call and its lease ran out"
+    : "the worker's stream went away and did not come back within the lease";
+}

@@ -1,0 +1,124 @@
+// Transitions of a call that no worker holds: queued, waiting for an approval, or parked as indeterminate.
+import { begin, done, endError, refused, requeue, set, settle, tellEvent } from "./change.ts";
+import type { Happening, Live, MachineLimits, StepResult } from "./machine.ts";
+import type { Attempt } from "./types.ts";
+
+type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
+
+export function assign(live: Live, event: Of<"assign">, now: number, limits: MachineLimits): StepResult {
+  if (live.call.notBefore > now) return refused("not_before");
+  const change = begin(live, now);
+  const { call } = live;
+  set(change, {
+    state: "dispatched",
+    mayHaveRun: false,
+    workerId: event.workerId,
+    incarnation: event.incarnation,
+    replica: event.replica,
+    dispatchedAt: now,
+    queueDeadlineAt: null,
+    startDeadlineAt: now + limits.startDeadlineMs,
+    leaseExpiresAt: now + limits.leaseMs,
+  });
+  const lease: Attempt = {
+    tenant: call.tenant,
+    callId: call.callId,
+    fence: call.fence,
+    attempt: call.attempt,
+    workerId: event.workerId,
+    incarnation: event.incarnation,
+    replica: event.replica,
+    dispatchedAt: now,
+    acceptedAt: null,
+    startedAt: null,
+    endedAt: null,
+    endReason: null,
+    error: null,
+    usage: null,
+  };
+  change.lease = lease;
+  tellEvent(change, "dispatched", { worker: event.workerId, attempt: call.attempt, fence: call.fence });
+  change.effects.push({ type: "send_invoke", fence: call.fence });
+  return done(change, "commit");
+}
+
+/** Nothing was handed to anybody, so the end is certain at once, for every class. */
+export function cancelWaiting(live: Live, event: Of<"cancel">, now: number): StepResult {
+  const change = begin(live, now);
+  set(change, { cancelRequestedAt: now, cancelRequestedBy: event.by, stopReason: "cancel" });
+  const error = endError(live.call, "cancelled", "the call was cancelled before a worker had it", { stop_confirmed: true });
+  settle(change, "cancelled", { error, by: event.by });
+  return done(change, "commit");
+}
+
+export function queueDue(live: Live, event: Of<"due">, now: number): StepResult {
+  const { call } = live;
+  const change = begin(live, now);
+  if (call.totalDeadlineAt !== null && call.totalDeadlineAt <= now) {
+    set(change, { stopReason: "total_deadline" });
+    settle(change, "timed_out", { error: endError(call, "timeout", "the call's total deadline passed while it was queued") });
+    return done(change, "commit");
+  }
+  if (call.queueDeadlineAt === null || call.queueDeadlineAt > now) return refused("not_due");
+  const outcome = event.handlerKnown ? "capacity_exhausted" : "no_handler";
+  set(change, { routingOutcome: outcome });
+  const message = event.handlerKnown
+    ? `every worker that serves ${call.tool}@${call.version} stayed busy until the queue deadline`
+    : `no connected worker serves ${call.tool}@${call.version}`;
+  settle(change, "failed", { error: endError(call, outcome, message, { tool: call.tool, version: call.version }) });
+  return done(change, "commit");
+}
+
+export function approved(live: Live, event: Of<"approved">, now: number, limits: MachineLimits): StepResult {
+  const change = begin(live, now);
+  set(change, {
+    state: "queued",
+    enqueuedAt: now,
+    notBefore: now,
+    queueDeadlineAt: now + limits.queueWaitMs,
+  });
+  tellEvent(change, "approved", { by: event.by });
+  tellEvent(change, "queued", { attempt: live.call.attempt });
+  change.effects.push({ type: "enqueue" });
+  return done(change, "commit");
+}
+
+export function rejected(live: Live, event: Of<"rejected">, now: number): StepResult {
+  const change = begin(live, now);
+  settle(change, "denied", { error: event.error, action: "call.denied" });
+  return done(change, "commit");
+}
+
+export function parkedDue(live: Live, now: number): StepResult {
+  const { call } = live;
+  if (call.totalDeadlineAt === null || call.totalDeadlineAt > now) return refused("not_due");
+  const change = begin(live, now);
+  set(change, { stopReason: "total_deadline" });
+  settle(change, "timed_out", { error: endError(call, "timeout", "the call's total deadline passed while it waited for people") });
+  return done(change, "commit");
+}
+
+/** A person's word on a call whose end nobody knows. */
+export function resolve(live: Live, event: Of<"resolve">, now: number, limits: MachineLimits): StepResult {
+  const change = begin(live, now);
+  tellEvent(change, "resolved", { verdict: event.verdict, by: event.by, comment: event.comment });
+  if (event.verdict === "retry") {
+    set(change, { error: null, stopReason: null, cancelRequestedAt: null, cancelRequestedBy: null });
+    requeue(change, limits.queueWaitMs, { ran: true, reason: "resolved" });
+    return done(change, "commit");
+  }
+  if (event.verdict === "fail") {
+    const error = endError(live.call, "indeterminate", "a person ended the call as failed; whether it took effect is unknown");
+    settle(change, "failed", { error, by: event.by, action: "call.resolved" });
+    return done(change, "commit");
+  }
+  if (event.output === null) return refused("confirm_needs_output");
+  set(change, {
+    outputJson: event.output.json,
+    outputHash: event.output.hash,
+    outputBytes: event.output.bytes,
+    error: null,
+  });
+  settle(change, "succeeded", { by: event.by, action: "call.resolved" });
+  return done(change, "commit");
+}

@@ -1,0 +1,138 @@
+// `signalbox dev`: the whole runtime in one process, for one machine, until Ctrl-C.
+import type { Command } from "commander";
+import { join, relative, resolve } from "node:path";
+import { exitCodes } from "../exit-codes.ts";
+import { CliError } from "../failure.ts";
+import type { DevRuntime, Io } from "../io.ts";
+import { paintFor } from "../paint.ts";
+import type { Outcome, Runs, Session } from "../session.ts";
+import { facts } from "../table.ts";
+import { parseSpanMs } from "../times.ts";
+
+interface DevFlags {
+  readonly port: string;
+  readonly grpcPort: string;
+  readonly host: string;
+  readonly data: string;
+  readonly tools: readonly string[];
+  readonly drain?: string;
+  readonly log?: string;
+}
+
+const logs = ["json", "pretty", "silent"] as const;
+
+export function addDev(program: Command, runs: Runs): void {
+  const dev = program
+    .command("dev")
+    .description("start a runtime on this machine")
+    .option("--port <port>", "HTTP; 0 takes a free one", "8080")
+    .option("--grpc-port <port>", "gRPC, where workers connect; 0 takes a free one", "9090")
+    .option("--host <host>", "the address to listen on", "127.0.0.1")
+    .option("--data <folder>", "where the ledger and the keys are kept", ".signalbox")
+    .option("--tools <folder>", "register every tool.yaml below it at start; can be given again", collect, [])
+    .option("--drain <duration>", "how long a stop waits for calls that run")
+    .option("--log <form>", `${logs.join(", ")} (on stderr)`);
+  runs.offline<DevFlags>(dev, runDev);
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+async function runDev(session: Session, _args: readonly string[], flags: DevFlags): Promise<Outcome> {
+  const { io } = session;
+  const options = {
+    host: flags.host,
+    httpPort: portFlag("--port", flags.port),
+    grpcPort: portFlag("--grpc-port", flags.grpcPort),
+    dataDir: resolve(io.cwd, flags.data),
+    toolsDirs: flags.tools.map((folder) => resolve(io.cwd, folder)),
+    ...drainFlag(flags.drain),
+    ...logFlag(flags.log),
+  };
+  const { startDev } = await io.compose();
+  const runtime = await startDev(options);
+  const dataDir = options.dataDir;
+  const ready = {
+    ready: true,
+    url: httpUrl(flags.host, runtime.httpPort),
+    grpc: hostPort(flags.host, runtime.grpcPort),
+    data: dataDir,
+    key_file: runtime.keyFile,
+    first_start: runtime.firstStart,
+  };
+  if (session.json) io.stdout.write(`${JSON.stringify(ready)}\n`);
+  else io.stdout.write(welcome(io, flags, runtime, dataDir));
+  await untilStopped(session, runtime);
+  return exitCodes.ok;
+}
+
+function portFlag(flag: string, text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new CliError(`${flag} takes a port from 0 to 65535, not "${text}"`);
+  return port;
+}
+
+function drainFlag(text: string | undefined): { readonly drainMs?: number } {
+  if (text === undefined) return {};
+  const drainMs = parseSpanMs(text);
+  if (drainMs === undefined) throw new CliError(`--drain takes a duration like 5s or 1m, not "${text}"`);
+  return { drainMs };
+}
+
+function logFlag(text: string | undefined): { readonly log?: (typeof logs)[number] } {
+  if (text === undefined) return {};
+  const log = logs.find((one) => one === text);
+  if (log === undefined) throw new CliError(`--log takes ${logs.join(", ")}, not "${text}"`);
+  return { log };
+}
+
+/** Resolves when the runtime has stopped, by a signal or by itself. The second signal is the session's: it ends the process. */
+async function untilStopped(session: Session, runtime: DevRuntime): Promise<void> {
+  const { signal } = session;
+  const stopped = new Promise<void>((resolved, rejected) => {
+    const stop = (): void => {
+      session.remark("draining… (Ctrl-C again to stop at once)");
+      runtime.stop().then(resolved, rejected);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  await Promise.race([stopped, runtime.closed]);
+  if (signal.aborted) await stopped;
+}
+
+function hostPort(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** An address that means "all of them" is not one to connect to. */
+function httpUrl(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${hostPort(reachable, port)}`;
+}
+
+function welcome(io: Io, flags: DevFlags, runtime: DevRuntime, dataDir: string): string {
+  const paint = paintFor(io, io.isTTY);
+  const where = facts(
+    [
+      ["http", `${httpUrl(flags.host, runtime.httpPort)}  (REST, health, metrics)`],
+      ["grpc", `${hostPort(flags.host, runtime.grpcPort)}  (workers connect here)`],
+      ["data", dataDir],
+      [
+        "key",
+        `${runtime.keyFile}  (${runtime.firstStart ? "made just now; " : ""}commands below this folder find it by themselves)`,
+      ],
+    ],
+    paint.dim,
+  );
+  const example = relative(io.cwd, join(dataDir, "..", "hello")) || "hello";
+  return [
+    `${paint.bold("signalbox is running")}   Ctrl-C stops it\n\n`,
+    where.replace(/^(?=.)/gm, "  "),
+    `\n${paint.bold("next")}, in another terminal:\n`,
+    `  signalbox init ${example} && signalbox tools register ${example}\n`,
+    `  node ${example}/worker.js\n`,
+    `  signalbox run hello.greet --input '{"name":"Ada"}'\n`,
+  ].join("");
+}

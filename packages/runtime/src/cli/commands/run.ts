@@ -1,0 +1,147 @@
+// `signalbox run`: runs one tool and waits for its end, or says where to look for it.
+import { SignalboxApiError } from "@signalbox/client";
+import type { Execution, WithOutputText } from "@signalbox/client";
+import type { Command } from "commander";
+import { exitCodes } from "../exit-codes.ts";
+import { CliError, Interrupted } from "../failure.ts";
+import { readJsonText } from "../json-input.ts";
+import { prettyJson } from "../json.ts";
+import { withProgress } from "../progress.ts";
+import { givenOnly, toolAndVersion } from "../session.ts";
+import type { OnlineSession, Outcome, Runs } from "../session.ts";
+import { plainLine } from "../text.ts";
+import { durationText, parseSpanMs } from "../times.ts";
+
+interface RunOptions {
+  readonly input: string;
+  readonly version?: string;
+  readonly project?: string;
+  readonly idempotencyKey?: string;
+  readonly async?: boolean;
+  readonly wait?: string;
+  readonly timeout?: string;
+}
+
+type RunRecord = WithOutputText<Execution>;
+
+/** The runtime answers a waiting caller after this at the latest; longer waits go on by looking again. */
+const firstWaitMs = 30_000;
+const parked: readonly string[] = ["awaiting_approval", "indeterminate"];
+const ended: readonly string[] = ["succeeded", "failed", "timed_out", "cancelled", "denied"];
+
+export function addRun(program: Command, runs: Runs): void {
+  const run = program
+    .command("run")
+    .description("run a tool and print its output")
+    .argument("<tool>", "its name, or name@version")
+    .option("--input <json>", "the input: JSON, @file, or - for standard input", "{}")
+    .option("--version <version>", "a version or a range; without it the active one")
+    .option("--project <project>", "the project to run it in; without it the key's")
+    .option("--idempotency-key <text>", "run at most once for this text; a repeat answers with the first call")
+    .option("--async", "do not wait: print the call's id")
+    .option("--wait <duration>", "wait at most this long for the end, like 90s; without it until the end")
+    .option("--timeout <duration>", "how long the tool may run, like 10s; may only lower the tool's own");
+  runs.online<RunOptions>(run, runTool);
+}
+
+async function runTool(session: OnlineSession, args: readonly string[], options: RunOptions): Promise<Outcome> {
+  const { tool, version } = toolAndVersion(args[0] ?? "", options.version);
+  session.about.tool = tool;
+  const timeoutMs = spanFlag("--timeout", options.timeout);
+  const waitMs = options.async === true ? 0 : (spanFlag("--wait", options.wait) ?? Number.POSITIVE_INFINITY);
+  const inputText = await readJsonText(session.io, "--input", options.input);
+  const request = {
+    ...givenOnly({ version, project: options.project }),
+    ...(timeoutMs === undefined ? {} : { limits: { timeout_ms: timeoutMs } }),
+    tool,
+    inputText,
+    // With a key of its own the request can be sent again after a broken connection and still runs once.
+    idempotency_key: options.idempotencyKey ?? `cli-${session.io.newId()}`,
+    ...(options.async === true
+      ? { mode: "async" as const }
+      : { mode: "sync" as const, wait_ms: Math.min(waitMs, firstWaitMs) }),
+  };
+  const startedAt = session.io.now();
+  let record: RunRecord | undefined;
+  try {
+    record = await withProgress(session.io, `waiting for ${plainLine(tool)}`, async () => {
+      record = await session.client.invoke(request, session);
+      return untilEnd(session, record, startedAt + waitMs);
+    });
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+    const look =
+      record === undefined ? `signalbox calls list --tool ${tool}` : `signalbox calls show ${record.execution_id}`;
+    throw new Interrupted(`interrupted; the call is not cancelled by that\nnext:  ${look}`);
+  }
+  return tell(session, record, options.async === true);
+}
+
+function spanFlag(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseSpanMs(text);
+  if (ms === undefined) throw new CliError(`${flag} takes a duration like 500ms, 30s or 5m, not "${text}"`);
+  return ms;
+}
+
+/** Looks again, less and less often, until the call has ended, waits for a person, or `until` has come. */
+async function untilEnd(session: OnlineSession, first: RunRecord, until: number): Promise<RunRecord> {
+  const { lookFirstMs, lookMsMax } = session.io.delays;
+  let record = first;
+  for (let pauseMs = lookFirstMs; !ended.includes(record.status) && !parked.includes(record.status); pauseMs *= 2) {
+    const leftMs = until - session.io.now();
+    if (leftMs <= 0) break;
+    await pause(Math.min(pauseMs, lookMsMax, leftMs), session.signal);
+    record = await session.client.get(record.execution_id, session);
+  }
+  return record;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // An abort of before tells its listeners nothing any more.
+    if (signal.aborted) return reject(signal.reason as Error);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+async function tell(session: OnlineSession, { outputText, ...record }: RunRecord, async: boolean): Promise<Outcome> {
+  if (ended.includes(record.status) && record.status !== "succeeded") throw await failureOf(record);
+  if (record.status === "succeeded") {
+    session.print(record, () => (outputText === null ? "" : prettyJson(record.output)));
+    session.remark(session.paint.dim(summary(record)));
+    return exitCodes.ok;
+  }
+  session.print(record, () => `${record.execution_id}\n`);
+  session.remark(`the call is ${record.status}\nnext:  signalbox calls show ${record.execution_id}`);
+  return async ? exitCodes.ok : exitCodes.unsettled;
+}
+
+function summary({ tool, version, execution, execution_id }: Execution): string {
+  const took = execution.duration_ms === null ? "" : ` in ${durationText(execution.duration_ms)}`;
+  return plainLine(`succeeded${took} · ${tool} ${version} · ${execution_id}`);
+}
+
+/** A call that was still open when we first heard of it ends like one that we waited for in one go. */
+async function failureOf(record: Execution): Promise<SignalboxApiError> {
+  const { errorTable, isErrorCode } = await import("@signalbox/protocol");
+  const code = record.error?.code ?? "internal";
+  return new SignalboxApiError({
+    code,
+    message: record.error?.message ?? `the call ended as ${record.status}`,
+    httpStatus: isErrorCode(code) ? errorTable[code].http : 500,
+    retryable: record.error?.retryable ?? false,
+    details: record.error?.details ?? {},
+    executionId: record.execution_id,
+    requestId: record.request_id,
+    bodyText: JSON.stringify(record),
+  });
+}

@@ -1,0 +1,96 @@
+// How a command fails: its own errors, and what is printed and returned for any error.
+import { SignalboxApiError } from "@signalbox/client";
+import { exitCodeOf, exitCodes } from "./exit-codes.ts";
+import type { ExitCode } from "./exit-codes.ts";
+import type { Io } from "./io.ts";
+import { parseExact, prettyJson } from "./json.ts";
+import { nextStep } from "./next-steps.ts";
+import { plain, plainLine } from "./text.ts";
+import type { Paint } from "./paint.ts";
+
+/** The command line's own refusal, before anything was asked of a runtime. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly exitCode: ExitCode;
+  readonly code: string | undefined;
+  readonly next: string | undefined;
+
+  constructor(message: string, more: { exitCode?: ExitCode; code?: string; next?: string } = {}) {
+    super(message);
+    this.exitCode = more.exitCode ?? exitCodes.usage;
+    this.code = more.code;
+    this.next = more.next;
+  }
+}
+
+/** The caller pressed Ctrl-C while a command waited. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+export interface FailureContext {
+  readonly io: Io;
+  readonly paint: Paint;
+  readonly json: boolean;
+  readonly tool?: string | undefined;
+}
+
+const faultsShownMax = 20;
+
+/** Prints the error for people on stderr, with `--json` also as the API's object on stdout; gives the exit code. */
+export function reportFailure(error: unknown, context: FailureContext): ExitCode {
+  const { io, paint } = context;
+  if (error instanceof Interrupted) {
+    io.stderr.write(`${error.message}\n`);
+    return exitCodes.interrupted;
+  }
+  if (error instanceof SignalboxApiError) return reportApiError(error, context);
+  if (error instanceof CliError) {
+    const next = error.next ?? (error.code === undefined ? undefined : nextStep(error.code, { details: {} }));
+    if (context.json) io.stdout.write(prettyJson({ error: { code: error.code ?? "usage", message: error.message } }));
+    writeError(io, paint, error.message, error.code, next);
+    return error.exitCode;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (context.json) io.stdout.write(prettyJson({ error: { code: "cli_error", message } }));
+  writeError(io, paint, message, undefined, undefined);
+  return exitCodes.failed;
+}
+
+function writeError(io: Io, paint: Paint, message: string, code: string | undefined, next: string | undefined): void {
+  io.stderr.write(`${paint.red("error:")} ${plain(message)}${code === undefined ? "" : ` (${plainLine(code)})`}\n`);
+  if (next !== undefined) io.stderr.write(`${paint.bold("next:")}  ${plain(next)}\n`);
+}
+
+function reportApiError(error: SignalboxApiError, { io, paint, json, tool }: FailureContext): ExitCode {
+  if (json) io.stdout.write(prettyJson(errorObject(error)));
+  writeError(
+    io,
+    paint,
+    error.message,
+    error.code,
+    nextStep(error.code, { tool, executionId: error.executionId, details: error.details }),
+  );
+  for (const line of faultLines(error.details)) io.stderr.write(`  ${line}\n`);
+  if (error.executionId !== undefined) io.stderr.write(paint.dim(`call: ${plainLine(error.executionId)}\n`));
+  if (error.requestId !== undefined) io.stderr.write(paint.dim(`request: ${plainLine(error.requestId)}\n`));
+  return exitCodeOf(error.code, error.httpStatus);
+}
+
+/** The API's own object where there is one; the same shape where no answer came. */
+function errorObject(error: SignalboxApiError): unknown {
+  const { code, message, retryable, bodyText } = error;
+  if (bodyText !== undefined && code !== "unreadable_answer") return parseExact(bodyText);
+  return { error: { code, message, type: "client", retryable, details: {} } };
+}
+
+/** `details.fields` of an invalid input: where, and what is wrong there. */
+function faultLines(details: Readonly<Record<string, unknown>>): readonly string[] {
+  const fields = Array.isArray(details["fields"]) ? (details["fields"] as readonly unknown[]) : [];
+  const lines = fields.slice(0, faultsShownMax).flatMap((field) => {
+    if (typeof field !== "object" || field === null || !("message" in field)) return [];
+    const pointer = "pointer" in field ? String(field.pointer) : "";
+    return [plainLine(`${pointer === "" ? "(whole)" : pointer}: ${String(field.message)}`)];
+  });
+  return fields.length > faultsShownMax ? [...lines, `and ${fields.length - faultsShownMax} more`] : lines;
+}

@@ -1,0 +1,67 @@
+// What a command needs of its surroundings, as an argument: a terminal, an environment, and the runtime's own modes.
+import type { AuditVerdict } from "../ledger/audit.ts";
+
+export interface Sink {
+  write(text: string): unknown;
+}
+
+export interface Io {
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  /** Everything on standard input, as text. */
+  readonly readStdin: () => Promise<string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** True when people look at stdout. */
+  readonly isTTY: boolean;
+  /** True when people look at stderr; progress is shown there and nowhere else. */
+  readonly errIsTTY: boolean;
+  /** Columns of the terminal; undefined where there is none. */
+  readonly columns: number | undefined;
+  /** Wall clock, ms since 1970. */
+  readonly now: () => number;
+  /** Fresh text that nobody else has. */
+  readonly newId: () => string;
+  /** Called for every SIGINT and SIGTERM until the returned function is called. */
+  readonly onStop: (listener: (signal: "SIGINT" | "SIGTERM") => void) => () => void;
+  /** Ends the process at once. */
+  readonly exitNow: (code: number) => void;
+  readonly delays: Delays;
+  readonly compose: () => Promise<Compose>;
+}
+
+export interface Delays {
+  /** Work that takes longer than this says that it is going on. */
+  readonly progressAfterMs: number;
+  /** Between two looks at a call that has yet to end: the first and the longest. */
+  readonly lookFirstMs: number;
+  readonly lookMsMax: number;
+}
+
+export interface DevOptions {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  readonly dataDir: string;
+  /** Every tool.yaml below these folders is registered at start. */
+  readonly toolsDirs: string[];
+  readonly drainMs?: number;
+  readonly log?: "json" | "pretty" | "silent";
+}
+
+export interface DevRuntime {
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  readonly keyFile: string;
+  readonly firstStart: boolean;
+  stop(): Promise<void>;
+  readonly closed: Promise<void>;
+}
+
+/** What the commands that work on the local data folder, and `dev`, ask of the composition root. */
+export interface Compose {
+  startDev(options: DevOptions): Promise<DevRuntime>;
+  /** Makes a new admin key for a stopped runtime's data folder and writes it to the key file. */
+  resetLocalKey(dataDir: string): Promise<{ readonly keyFile: string }>;
+  verifyLocal(dataDir: string): Promise<AuditVerdict>;
+}

@@ -1,0 +1,35 @@
+// The `signalbox` process: hands the real world to the command line and leaves with its exit code.
+import { randomUUID } from "node:crypto";
+import { text } from "node:stream/consumers";
+import type { Io } from "./io.ts";
+import { runCli } from "./program.ts";
+
+const io: Io = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  readStdin: () => text(process.stdin),
+  env: process.env,
+  cwd: process.cwd(),
+  isTTY: process.stdout.isTTY === true,
+  errIsTTY: process.stderr.isTTY === true,
+  columns: process.stdout.columns,
+  now: Date.now,
+  newId: randomUUID,
+  onStop(listener) {
+    const onInterrupt = (): void => listener("SIGINT");
+    const onTerminate = (): void => listener("SIGTERM");
+    process.on("SIGINT", onInterrupt).on("SIGTERM", onTerminate);
+    return () => process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
+  },
+  exitNow: (code) => process.exit(code),
+  delays: { progressAfterMs: 1_000, lookFirstMs: 200, lookMsMax: 2_000 },
+  compose: () => import("../compose.ts"),
+};
+
+// `signalbox calls list | head` closes the pipe early; that is no error of anybody.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
+process.exitCode = await runCli(process.argv.slice(2), io);

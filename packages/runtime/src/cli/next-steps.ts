@@ -1,0 +1,79 @@
+// What to do after an error, by its code: the `next:` line of the command line.
+import type { ErrorCode } from "@signalbox/protocol";
+
+export interface ErrorContext {
+  /** As it was asked for; empty when the command concerns none. */
+  readonly tool?: string | undefined;
+  readonly executionId?: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Codes of the client and of the command line itself. */
+type OwnCode = "unreachable" | "unreadable_answer" | "no_runtime" | "no_key";
+
+type Step = string | ((context: ErrorContext) => string);
+
+const showTool = ({ tool }: ErrorContext): string => `signalbox tools show ${tool ?? "<tool>"}`;
+const showCall = ({ executionId }: ErrorContext): string =>
+  executionId === undefined ? "signalbox calls list" : `signalbox calls show ${executionId}`;
+
+const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
+  unauthenticated:
+    "check the key: --key, SIGNALBOX_KEY or .signalbox/client.json; a lost local key: signalbox keys reset --local",
+  token_expired: "make a new key: signalbox keys create (with a key that is still valid)",
+  key_revoked: "use another key, or make one: signalbox keys create",
+  forbidden: "ask an administrator for the scope or permission named above: signalbox grants create",
+  policy_error: "the policy itself is broken; an administrator has to correct it",
+  integrity_violation: "compare the worker's build with the identities and digests that the tool's manifest allows",
+  approval_denied: showCall,
+  approval_expired: "make the call again, and have it approved in time",
+  tool_not_found: "signalbox tools list",
+  execution_not_found: "signalbox calls list",
+  key_not_found: "signalbox keys list",
+  grant_not_found: "signalbox grants list",
+  worker_not_found: "signalbox workers list",
+  route_not_found: "check the URL: this runtime may be older than this command line (signalbox status)",
+  invalid_input: ({ tool }) =>
+    tool === undefined
+      ? "correct what is named above and try again"
+      : `compare with the schema: signalbox tools show ${tool} --json`,
+  payload_too_large: "send less, or pass a reference in place of the data",
+  idempotency_conflict: "use another --idempotency-key, or the same tool, version and input as the first time",
+  approval_closed: showCall,
+  conflict: "look at what is there now, then decide again",
+  rate_limited: "wait a moment and try again",
+  quota_exceeded: "wait for the quota's next period, or ask an administrator to raise it",
+  queue_full: "wait until calls have ended: signalbox calls list --status queued",
+  timeout: ({ details, executionId }) =>
+    details["may_have_executed"] === true
+      ? `it may have had its effect: look before you repeat it: ${showCall({ details, executionId })}`
+      : "try again with a longer --timeout, if the tool allows it",
+  resource_exceeded: "give the tool more of what ran out (details), or smaller input",
+  sandbox_unavailable: "signalbox workers list",
+  no_handler: ({ tool }) => `start a worker that offers ${tool ?? "the tool"}, then try again: signalbox workers list`,
+  capacity_exhausted: "try again, or start more workers: signalbox workers list",
+  breaker_open: "wait until the tool has recovered, then try again",
+  draining: "the runtime is stopping; try again when it is back",
+  ledger_unavailable: "look at the disk of the data folder, and at the runtime's log",
+  lease_expired: showCall,
+  indeterminate: ({ executionId }) =>
+    executionId === undefined
+      ? "find out whether it happened, then: signalbox calls resolve"
+      : `find out whether it happened, then: signalbox calls resolve ${executionId} confirm|retry|fail`,
+  worker_rejected: "look at the worker's log",
+  tool_error: showCall,
+  invalid_output: showTool,
+  cancelled: showCall,
+  internal: "look in the runtime's log for the request id",
+  unreachable: "is it running? start one with: signalbox dev",
+  unreadable_answer: "check the URL: --url, SIGNALBOX_URL or .signalbox/client.json",
+  no_runtime: "start one with: signalbox dev",
+  no_key: "give one: --key, or SIGNALBOX_KEY",
+};
+
+/** Undefined for a code that this version does not know. */
+export function nextStep(code: string, context: ErrorContext): string | undefined {
+  if (!Object.hasOwn(steps, code)) return undefined;
+  const step = steps[code as ErrorCode | OwnCode];
+  return typeof step === "string" ? step : step(context);
+}

@@ -1,0 +1,85 @@
+// The tree of commands, and the one function that runs a command line.
+import { Command, CommanderError } from "commander";
+import { addAudit } from "./commands/audit.ts";
+import { addCalls } from "./commands/calls.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addDev } from "./commands/dev.ts";
+import { addGrants } from "./commands/grants.ts";
+import { addInit } from "./commands/init.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addRun } from "./commands/run.ts";
+import { addStatus } from "./commands/status.ts";
+import { addTools } from "./commands/tools.ts";
+import { addValidate } from "./commands/validate.ts";
+import { addWorkers } from "./commands/workers.ts";
+import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
+import type { ExitCode } from "./exit-codes.ts";
+import type { Io } from "./io.ts";
+import { runsWith } from "./session.ts";
+import type { Result } from "./session.ts";
+import { cliVersion } from "./version.ts";
+
+const epilogue = `
+Where it connects:
+  --url and --key, or SIGNALBOX_URL and SIGNALBOX_KEY, or the nearest
+  .signalbox/client.json in this folder or above (\`signalbox dev\` writes one).
+
+${exitCodesHelp}`;
+
+/** @param args the words after `signalbox`. Resolves to the exit code; never rejects. */
+export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
+  const result: Result = { exitCode: exitCodes.ok };
+  const program = buildProgram(io, result);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+  } catch (error) {
+    // Commander has printed its help, its version or what is wrong with the line.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    throw error;
+  }
+  return result.exitCode;
+}
+
+function buildProgram(io: Io, result: Result): Command {
+  const program = new Command("signalbox");
+  program
+    .description("Signalbox runs tools for AI agents: allowed, routed, run once, recorded.")
+    .version(cliVersion, "-V, --version", "print the version")
+    // Options of a command stand behind its name, so that `run --version` can mean the tool's.
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => Math.min(io.columns ?? 80, 100),
+      getErrHelpWidth: () => Math.min(io.columns ?? 80, 100),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .addHelpText("after", epilogue);
+  const runs = runsWith(io, result);
+  for (const add of [
+    addDev,
+    addInit,
+    addValidate,
+    addStatus,
+    addTools,
+    addRun,
+    addCalls,
+    addWorkers,
+    addKeys,
+    addGrants,
+    addAudit,
+  ])
+    add(program, runs);
+  addCompletion(program, runs);
+  sameManners(program, "signalbox");
+  return program;
+}
+
+/** A wrong command line is answered with how the right one looks, and where to read more. */
+function sameManners(command: Command, name: string): void {
+  command.helpCommand(false);
+  command.showHelpAfterError(`usage: ${name} ${command.usage()}\nnext:  ${name} --help`);
+  for (const child of command.commands) sameManners(child, `${name} ${child.name()}`);
+}

@@ -1,0 +1,65 @@
+// The tools of this runtime in memory: resolved versions with their compiled schemas, forgotten when they change.
+import type { Call } from "../call/types.ts";
+import type { ResultCheck } from "../dispatch/types.ts";
+import type { Ledger } from "../ledger/port.ts";
+import { createToolResolver, type ToolResolver } from "../registry/resolve.ts";
+import { compileSchema, type ValidateValue } from "../registry/schema.ts";
+import { SchemaCache } from "../registry/schema-cache.ts";
+import type { ToolVersion } from "../registry/types.ts";
+import { resultCheck } from "./check-result.ts";
+import type { Hash } from "./ports.ts";
+
+export interface ReadyTool {
+  readonly version: ToolVersion;
+  readonly validateInput: ValidateValue;
+  readonly check: ResultCheck;
+}
+
+/** Compiled tool versions kept at most; one compiles again in a few ms. */
+const readyToolsMax = 2_000;
+
+export class Catalog {
+  readonly #ledger: Ledger;
+  readonly #hash: Hash;
+  readonly #resolver: ToolResolver;
+  readonly #ready: SchemaCache<ReadyTool>;
+
+  constructor(ledger: Ledger, hash: Hash) {
+    this.#ledger = ledger;
+    this.#hash = hash;
+    this.#resolver = createToolResolver(ledger);
+    this.#ready = new SchemaCache(readyToolsMax);
+  }
+
+  /** What would run for this name and version; see the resolver for the outcomes. */
+  resolve(tenant: string, tool: string, requested: string) {
+    return this.#resolver.resolve(tenant, tool, requested);
+  }
+
+  /** The version with its schemas compiled; both were checked when it was registered. */
+  ready(version: ToolVersion): ReadyTool {
+    const key = `${version.tenant}/${version.tool}@${version.version}#${version.manifestDigest}`;
+    return this.#ready.get(key, () => this.#make(version));
+  }
+
+  #make(version: ToolVersion): ReadyTool {
+    const output = version.spec.output === undefined ? undefined : mustCompile(version, "output");
+    return { version, validateInput: mustCompile(version, "input"), check: resultCheck(output, this.#hash) };
+  }
+
+  /** The check for a call that was admitted before this process started. */
+  async checkFor(call: Call): Promise<ResultCheck> {
+    const version = await this.#ledger.toolVersion(call.toolTenant, call.tool, call.version);
+    return version === undefined ? resultCheck(undefined, this.#hash) : this.ready(version).check;
+  }
+
+  forget(tenant: string, tool: string): void {
+    this.#resolver.forget(tenant, tool);
+  }
+}
+
+function mustCompile(version: ToolVersion, which: "input" | "output"): ValidateValue {
+  const compiled = compileSchema(version.spec[which], which);
+  if (!compiled.ok) throw new Error(`the stored ${which} schema of ${version.tool}@${version.version} no longer compiles`);
+  return compiled.validate;
+}

@@ -1,0 +1,326 @@
+// Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
+import type { RuntimeMessage, WorkerMessage, WorkStream } from "@signalbox/protocol";
+import type { Happening, StepResult } from "../call/machine.ts";
+import type { Call, CallIdentity } from "../call/types.ts";
+import type { Hub } from "../dispatch/hub.ts";
+import type { HubOutput, ResultCheck, WorkerIdentity } from "../dispatch/types.ts";
+import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit } from "../ledger/port.ts";
+import type { ErrorBody } from "@signalbox/protocol";
+import { leaseOf } from "./lease-of.ts";
+import type { Clock, Log, Meters } from "./ports.ts";
+import { Waiters } from "./waiters.ts";
+
+export interface DriverPorts {
+  readonly hub: Hub;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly log: Log;
+  /** The check for a call whose tool may not be in memory any more. */
+  checkFor(call: Call): Promise<ResultCheck>;
+}
+
+/** How long a unit that the ledger could not take waits for the next try. */
+const retryMs = 500;
+
+interface Backlogged {
+  readonly ticket: number;
+  readonly unit: Unit;
+}
+
+export class Driver {
+  readonly waiters = new Waiters();
+  readonly #ports: DriverPorts;
+  readonly #streams = new Map<number, WorkStream<WorkerMessage, RuntimeMessage>>();
+  /** Transitions that the ledger could not take, in order. What they say is not acknowledged to anybody yet. */
+  readonly #backlog: Backlogged[] = [];
+  readonly #admittedAt = new Map<string, number>();
+  readonly #idle = new Set<() => void>();
+  #streamCount = 0;
+  #armedFor = Number.POSITIVE_INFINITY;
+  #disarm: () => void = () => {};
+  #stopped = false;
+
+  constructor(ports: DriverPorts) {
+    this.#ports = ports;
+  }
+
+  /** True while stored state lags behind what happened because the ledger cannot write. */
+  get behind(): boolean {
+    return this.#backlog.length > 0;
+  }
+
+  /**
+   * Admits a call. Resolves when its row (and its dispatch, where a worker was free) is stored.
+   * @param since monotonic instant at which the request was read, for the dispatch figure
+   * @throws LedgerUnavailable when nothing could be stored; the call does not exist then
+   */
+  async admit(identity: CallIdentity, check: ResultCheck, since: number): Promise<CommitOutcome> {
+    const { hub, clock } = this.#ports;
+    this.#refuseWhileBehind();
+    const ticket = hub.admit(identity, check, clock.now());
+    this.#admittedAt.set(identity.callId, since);
+    const outcome = await this.#admission(ticket);
+    if (!outcome.applied) this.#admittedAt.delete(identity.callId);
+    return outcome;
+  }
+
+  /** Stores the row of a denied call. */
+  async deny(identity: CallIdentity, error: ErrorBody): Promise<Call> {
+    this.#refuseWhileBehind();
+    const { ticket, call } = this.#ports.hub.deny(identity, error, this.#ports.clock.now());
+    await this.#admission(ticket);
+    return call;
+  }
+
+  #refuseWhileBehind(): void {
+    if (this.behind) throw new LedgerUnavailable("the ledger cannot write at the moment");
+  }
+
+  async #admission(ticket: number): Promise<CommitOutcome> {
+    const unit = this.#carryOut(ticket);
+    if (unit === undefined) throw new Error("the hub gave no unit for an admission");
+    const { hub, ledger, clock } = this.#ports;
+    try {
+      const outcome = await ledger.commit(unit);
+      if (outcome.applied) hub.stored(ticket, clock.now());
+      else hub.withdrawn(ticket, clock.now());
+      return outcome;
+    } catch (error) {
+      hub.withdrawn(ticket, clock.now());
+      throw error;
+    } finally {
+      this.pump();
+    }
+  }
+
+  happen(tenant: string, callId: string, happening: Happening): StepResult | undefined {
+    const result = this.#ports.hub.happen(tenant, callId, happening, this.#ports.clock.now());
+    this.pump();
+    return result;
+  }
+
+  /** Takes a worker's stream in; from here on its messages move calls. */
+  attach(stream: WorkStream<WorkerMessage, RuntimeMessage>, identity: WorkerIdentity): void {
+    const { hub, clock } = this.#ports;
+    const id = ++this.#streamCount;
+    this.#streams.set(id, stream);
+    hub.connect(id, identity, clock.now());
+    stream.listen({
+      message: (message) => {
+        hub.message(id, message, clock.now());
+        this.pump();
+      },
+      closed: () => {
+        this.#streams.delete(id);
+        hub.disconnect(id);
+        this.pump();
+      },
+    });
+  }
+
+  /** Carries out everything the hub has ordered. */
+  pump(): void {
+    this.#carryOut(0);
+  }
+
+  /** @returns the unit of `ownTicket`, which the caller commits itself */
+  #carryOut(ownTicket: number): Unit | undefined {
+    let own: Unit | undefined;
+    const { hub } = this.#ports;
+    for (let orders = hub.take(); orders.length > 0; orders = hub.take()) {
+      for (const order of orders) {
+        if (order.type === "commit" && order.ticket === ownTicket) own = order.unit;
+        else this.#obey(order);
+      }
+    }
+    this.#arm();
+    this.#noticeIdle();
+    return own;
+  }
+
+  #obey(order: HubOutput): void {
+    switch (order.type) {
+      case "commit":
+        return this.#commit({ ticket: order.ticket, unit: order.unit });
+      case "send":
+        return this.#send(order.session, order.message);
+      case "close":
+        this.#streams.get(order.session)?.close(order.reason);
+        return;
+      case "tell":
+        return this.#tell(order.call);
+      case "routed":
+        return this.#ports.meters.count("routing_outcome_total", { outcome: order.outcome });
+      case "reload":
+        return void this.#reload(order.tenant, order.callId);
+      case "stray":
+        return void this.#stray(order);
+    }
+  }
+
+  #send(session: number, message: RuntimeMessage): void {
+    if (message.type === "invoke") {
+      const since = this.#admittedAt.get(message.callId);
+      if (since !== undefined) {
+        this.#admittedAt.delete(message.callId);
+        this.#ports.meters.observe("tool_dispatch_seconds", (this.#ports.clock.monotonic() - since) / 1000);
+      }
+    }
+    this.#streams.get(session)?.send(message);
+  }
+
+  #tell(call: Call): void {
+    const { meters } = this.#ports;
+    this.#admittedAt.delete(call.callId);
+    if (call.settledAt !== null) {
+      meters.count("tool_executions_total", { tool: call.tool, version: call.version, status: call.state });
+      if (call.usage !== null) meters.observe("tool_duration_seconds", call.usage.durationMs / 1000, { tool: call.tool });
+      if (call.dispatchedAt !== null) meters.observe("tool_queue_seconds", (call.dispatchedAt - call.admittedAt) / 1000, { pool: "application" });
+    }
+    this.waiters.tell(waitKey(call.tenant, call.callId), call);
+  }
+
+  #commit(item: Backlogged): void {
+    if (this.behind) {
+      this.#backlog.push(item);
+      return;
+    }
+    this.#ports.ledger.commit(item.unit).then(
+      (outcome) => this.#committed(item, outcome),
+      (error: unknown) => this.#notCommitted(item, error),
+    );
+  }
+
+  #committed(item: Backlogged, outcome: CommitOutcome): void {
+    const { hub, clock, log } = this.#ports;
+    if (outcome.applied) {
+      hub.stored(item.ticket, clock.now());
+    } else {
+      log.warn({ ticket: item.ticket, write: outcome.write }, "a guarded change met another row in the ledger");
+      hub.overtaken(item.ticket);
+    }
+    this.pump();
+  }
+
+  #notCommitted(item: Backlogged, error: unknown): void {
+    const first = !this.behind;
+    this.#backlog.push(item);
+    if (!first) return;
+    this.#ports.log.error({ reason: String(error) }, "the ledger cannot write; changes wait and nothing is acknowledged");
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#stopped) return;
+    this.#ports.clock.after(retryMs, () => void this.#retry());
+  }
+
+  /** Tries the backlog in order; the first failure ends the try. */
+  async #retry(): Promise<void> {
+    const { ledger, log } = this.#ports;
+    for (let item = this.#backlog[0]; item !== undefined; item = this.#backlog[0]) {
+      try {
+        const outcome = await ledger.commit(item.unit);
+        this.#backlog.shift();
+        this.#committed(item, outcome);
+      } catch (error) {
+        if (error instanceof LedgerUnavailable) return this.#retryLater();
+        // Not for want of space: trying again will not help, and what stands behind it must go on.
+        log.error({ reason: String(error) }, "a change could not be written and was dropped");
+        this.#backlog.shift();
+        this.#ports.hub.overtaken(item.ticket);
+      }
+    }
+    log.info({}, "the ledger writes again");
+    this.pump();
+  }
+
+  async #reload(tenant: string, callId: string): Promise<void> {
+    const { hub, ledger, clock, log } = this.#ports;
+    try {
+      const row = await ledger.getCall(tenant, callId);
+      const check = row === undefined ? noCheck : await this.#ports.checkFor(row);
+      const lease = row === undefined ? null : await leaseOf(ledger, row);
+      hub.reloaded(row, lease, tenant, callId, check, clock.now());
+    } catch (error) {
+      log.error({ reason: String(error), execution_id: callId }, "a call could not be read again");
+    }
+    this.pump();
+  }
+
+  async #stray(order: Extract<HubOutput, { type: "stray" }>): Promise<void> {
+    const { hub, ledger, clock, log } = this.#ports;
+    const { callId, fence } = order.result;
+    try {
+      const row = await ledger.getCall(order.tenant, callId);
+      const attempts = row === undefined ? [] : await ledger.attempts(order.tenant, callId);
+      // Only the worker that had a lease may add evidence to a call.
+      const known = row !== undefined && attempts.some((attempt) => attempt.fence === fence) ? row : undefined;
+      const check = known === undefined ? noCheck : await this.#ports.checkFor(known);
+      hub.strayResult(order.session, known, order.result, check, clock.now());
+    } catch (error) {
+      log.error({ reason: String(error), execution_id: callId }, "a late result could not be judged");
+    }
+    this.pump();
+  }
+
+  #arm(): void {
+    const { hub, clock } = this.#ports;
+    const at = hub.nextDueAt();
+    if (this.#stopped || at >= this.#armedFor) return;
+    this.#disarm();
+    this.#armedFor = at;
+    this.#disarm = clock.after(Math.max(0, at - clock.now()), () => {
+      this.#armedFor = Number.POSITIVE_INFINITY;
+      hub.due(clock.now());
+      this.pump();
+    });
+  }
+
+  #noticeIdle(): void {
+    if (this.#idle.size === 0 || this.#ports.hub.busyCount() > 0 || this.behind) return;
+    for (const wake of this.#idle) wake();
+    this.#idle.clear();
+  }
+
+  /**
+   * Stops taking new work and waits until no worker holds a call, at most `ms`.
+   * Queued calls stay in the ledger; the next start finds them.
+   */
+  async drain(ms: number): Promise<{ readonly idle: boolean }> {
+    const { hub, clock } = this.#ports;
+    hub.drain(clock.now());
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#idle.add(() => resolve(true));
+    const takeBack = clock.after(ms, () => resolve(false));
+    this.pump();
+    const idle = await promise;
+    takeBack();
+    return { idle };
+  }
+
+  /** Ends timers and streams; open calls are the ledger's. */
+  stop(): void {
+    this.#stopped = true;
+    this.#disarm();
+    for (const stream of this.#streams.values()) stream.close("the runtime stops");
+    this.#streams.clear();
+  }
+}
+
+export function waitKey(tenant: string, callId: string): string {
+  return `${tenant}\u0000${callId}`;
+}
+
+const noCheck: ResultCheck = (_call, result, workerId) => ({
+  fence: result.fence,
+  workerId,
+  status: result.status,
+  outputJson: null,
+  outputHash: null,
+  outputBytes: 0,
+  outputIllFormed: false,
+  error: null,
+  usage: result.usage,
+});

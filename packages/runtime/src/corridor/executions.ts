@@ -1,0 +1,146 @@
+// Calls that exist: read one, list them, cancel one, and a person's word on one whose end is unknown.
+import { scanJson, SignalboxError, limits, utf8Bytes } from "@signalbox/protocol";
+import { isTerminal, type Call } from "../call/types.ts";
+import type { Page } from "../ledger/port.ts";
+import type { Asked, ExecutionDetail, ExecutionQuery } from "../service.ts";
+import { storable, type InvokePorts } from "./invoke.ts";
+import { waitKey } from "./driver.ts";
+import { waitAtMost } from "./waiters.ts";
+
+/** Events of one call that `getExecution` returns at most; the rest is paged by `after_seq`. */
+const eventsMax = 1_000;
+
+/** Unknown and foreign ids get the very same words, so that nobody learns what exists elsewhere. */
+function notFound(): SignalboxError {
+  return new SignalboxError("execution_not_found", "there is no such execution");
+}
+
+async function rowOf(ports: InvokePorts, asked: Asked, executionId: string): Promise<Call> {
+  const call = await storable(ports.ledger.getCall(asked.principal.tenant, executionId));
+  if (call === undefined || !maySee(asked, call.project)) throw notFound();
+  return call;
+}
+
+/** A key sees its own project; the admin key sees the tenant. */
+function maySee(asked: Asked, project: string): boolean {
+  return asked.principal.scopes.has("*") || asked.principal.project === project;
+}
+
+export async function getExecution(ports: InvokePorts, asked: Asked, executionId: string): Promise<ExecutionDetail> {
+  await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
+  const stored = await rowOf(ports, asked, executionId);
+  const { tenant } = asked.principal;
+  const [attempts, lateResults, events] = await Promise.all([
+    ports.ledger.attempts(tenant, executionId),
+    ports.ledger.lateResults(tenant, executionId),
+    ports.ledger.events(tenant, executionId, 0, eventsMax),
+  ]);
+  return { call: stored, attempts, lateResults, events };
+}
+
+export async function listExecutions(ports: InvokePorts, asked: Asked, query: ExecutionQuery): Promise<Page<Call>> {
+  await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
+  const { limit, cursor, status, project, tool, principal, from, to } = query;
+  const filter = {
+    tenant: asked.principal.tenant,
+    ...(status === undefined ? {} : { state: status }),
+    ...(tool === undefined ? {} : { tool }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(from === undefined ? {} : { admittedFrom: from }),
+    ...(to === undefined ? {} : { admittedTo: to }),
+    ...projectFilter(asked, project),
+  };
+  return storable(ports.ledger.listCalls(filter, limit, cursor));
+}
+
+function projectFilter(asked: Asked, wanted: string | undefined): { project?: string } {
+  if (asked.principal.scopes.has("*")) return wanted === undefined ? {} : { project: wanted };
+  return { project: asked.principal.project };
+}
+
+/** Idempotent: a second cancel, or one after the end, changes nothing and answers with the call as it is. */
+export async function cancel(
+  ports: InvokePorts,
+  asked: Asked,
+  executionId: string,
+): Promise<{ readonly call: Call; readonly stopping: boolean }> {
+  const { principal, requestId } = asked;
+  await ports.refusals.requireScope(principal, "calls:cancel", requestId);
+  const row = await rowOf(ports, asked, executionId);
+  const { tenant } = principal;
+  const { told, stop } = ports.driver.waiters.listen(waitKey(tenant, executionId));
+  try {
+    const result = ports.driver.happen(tenant, executionId, { type: "cancel", by: principal.name });
+    if (result === undefined) return settledOrParked(ports, row);
+    if (!result.ok && result.reason === "cancel_in_indeterminate") throw resolveFirst(row);
+    const live = ports.hub.find(tenant, executionId);
+    if (live !== undefined && !isTerminal(live.state)) return { call: live, stopping: true };
+    // It ended at once; the answer waits until that is stored.
+    const ended = await waitAtMost(told, limits.syncWaitMs, ports.clock, [asked.signal]);
+    return { call: ended ?? (await rowOf(ports, asked, executionId)), stopping: ended === undefined };
+  } finally {
+    stop();
+  }
+}
+
+async function settledOrParked(ports: InvokePorts, row: Call): Promise<{ call: Call; stopping: boolean }> {
+  const now = (await storable(ports.ledger.getCall(row.tenant, row.callId))) ?? row;
+  if (now.state === "indeterminate") throw resolveFirst(now);
+  return { call: now, stopping: !isTerminal(now.state) };
+}
+
+function resolveFirst(call: Call): SignalboxError {
+  return new SignalboxError("conflict", "whether this call took effect is unknown, so it cannot be cancelled; resolve it (confirm, retry or fail)", {
+    executionId: call.callId,
+    details: { status: call.state },
+  });
+}
+
+export async function resolve(
+  ports: InvokePorts,
+  asked: Asked,
+  executionId: string,
+  answer: { readonly verdict: "confirm" | "retry" | "fail"; readonly outputJson?: string; readonly comment?: string },
+): Promise<Call> {
+  const { principal, requestId } = asked;
+  await ports.refusals.requireScope(principal, "approvals:decide", requestId);
+  const row = await rowOf(ports, asked, executionId);
+  if (row.state !== "indeterminate") {
+    throw new SignalboxError("conflict", `the call is ${row.state}; only an indeterminate call can be resolved`, {
+      executionId,
+      details: { status: row.state },
+    });
+  }
+  const output = answer.verdict === "confirm" ? await confirmedOutput(ports, row, answer.outputJson) : null;
+  const { told, stop } = ports.driver.waiters.listen(waitKey(row.tenant, executionId));
+  try {
+    const happening = { type: "resolve", verdict: answer.verdict, by: principal.name, comment: answer.comment ?? "", output } as const;
+    const result = ports.driver.happen(row.tenant, executionId, happening);
+    if (result === undefined || !result.ok) {
+      throw new SignalboxError("conflict", "somebody else resolved this call first", { executionId });
+    }
+    if (answer.verdict === "retry") return ports.hub.find(row.tenant, executionId) ?? row;
+    return (await waitAtMost(told, limits.syncWaitMs, ports.clock, [])) ?? (await rowOf(ports, asked, executionId));
+  } finally {
+    stop();
+  }
+}
+
+/** The person's result, or the one that came too late; a confirmation without either has nothing to answer with. */
+async function confirmedOutput(ports: InvokePorts, row: Call, given: string | undefined) {
+  const late = given === undefined ? (await ports.ledger.lateResults(row.tenant, row.callId)).findLast((one) => one.outputJson !== null) : undefined;
+  const json = given ?? late?.outputJson ?? undefined;
+  if (json === undefined) {
+    throw new SignalboxError("invalid_input", "no late result is known for this call; give the result in 'output'", {
+      executionId: row.callId,
+      details: { fields: ["output"] },
+    });
+  }
+  const bytes = utf8Bytes(json);
+  if (bytes > row.resultBytesMax || !scanJson(json, { depthMax: limits.jsonDepthMax }).ok) {
+    throw new SignalboxError("invalid_input", `the result is larger than ${row.resultBytesMax} bytes or nested too deep`, {
+      executionId: row.callId,
+    });
+  }
+  return { json, hash: ports.hash(json), bytes };
+}

@@ -1,0 +1,96 @@
+// Refusals before a call exists: each is an error for the caller and a line in the audit.
+import { SignalboxError } from "@signalbox/protocol";
+import type { AuditDraft } from "../call/audit-draft.ts";
+import type { Ledger } from "../ledger/port.ts";
+import type { Principal, Scope } from "../tenancy/types.ts";
+import { platformTenant } from "../tenancy/types.ts";
+import type { Clock, Log, Meters } from "./ports.ts";
+
+export interface RefusalPorts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly log: Log;
+}
+
+/** Records of failed logins per second at most; what is above is counted and told by the next record. */
+const loginRecordsPerSecondMax = 10;
+
+export class Refusals {
+  readonly #ports: RefusalPorts;
+  #window = 0;
+  #inWindow = 0;
+  #untold = 0;
+
+  constructor(ports: RefusalPorts) {
+    this.#ports = ports;
+  }
+
+  /** Writes the refusal down and throws it. The write is stored before the caller hears; a refusal stands even when it fails. */
+  async refuse(
+    principal: Principal,
+    requestId: string,
+    error: SignalboxError,
+    facts: Partial<Pick<AuditDraft, "tool" | "version" | "inputHash" | "details" | "project">> = {},
+  ): Promise<never> {
+    const draft: AuditDraft = {
+      ts: this.#ports.clock.now(),
+      tenant: principal.tenant,
+      project: facts.project ?? principal.project,
+      principal: principal.name,
+      action: "call.refused",
+      errorCode: error.code,
+      status: "refused",
+      requestId,
+      ...facts,
+    };
+    if (error.code === "forbidden") this.#ports.meters.count("authorization_denied_total", { reason: "scope" });
+    await this.#write(draft);
+    throw error;
+  }
+
+  /** @throws SignalboxError forbidden, with `details.missing_scope` */
+  async requireScope(principal: Principal, scope: Scope, requestId: string): Promise<void> {
+    if (hasScope(principal, scope)) return;
+    const error = new SignalboxError("forbidden", `this key lacks the scope ${scope}`, { details: { missing_scope: scope } });
+    await this.refuse(principal, requestId, error, { details: { missing_scope: scope } });
+  }
+
+  /** A failed login belongs to no tenant; bounded, so that nobody can fill the disk from outside. */
+  loginRefused(code: string, requestId: string): void {
+    const now = this.#ports.clock.now();
+    const second = Math.floor(now / 1000);
+    if (second !== this.#window) [this.#window, this.#inWindow] = [second, 0];
+    this.#ports.meters.count("authorization_denied_total", { reason: code });
+    if (++this.#inWindow > loginRecordsPerSecondMax) {
+      this.#untold++;
+      return;
+    }
+    const details = this.#untold > 0 ? { details: { not_recorded_before: this.#untold } } : {};
+    this.#untold = 0;
+    const draft: AuditDraft = {
+      ts: now,
+      tenant: platformTenant,
+      project: "",
+      principal: "anonymous",
+      action: "auth.refused",
+      errorCode: code,
+      status: "refused",
+      requestId,
+      ...details,
+    };
+    void this.#write(draft);
+  }
+
+  async #write(draft: AuditDraft): Promise<void> {
+    try {
+      await this.#ports.ledger.commit({ writes: [{ op: "append_audit", draft }] });
+    } catch (error) {
+      this.#ports.log.error({ reason: String(error), action: draft.action, error_code: draft.errorCode }, "a refusal could not be audited");
+    }
+  }
+}
+
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.has("*") || principal.scopes.has(scope);
+}

@@ -1,0 +1,143 @@
+// Tools as their owners handle them: register a version, list, look one up, choose which version is active.
+import { SignalboxError } from "@signalbox/protocol";
+import { missingPermissions } from "../policy/permission.ts";
+import { readManifest } from "../registry/manifest.ts";
+import { manifestText } from "../registry/digest.ts";
+import { compileSchema } from "../registry/schema.ts";
+import type { ToolRecord, ToolVersion } from "../registry/types.ts";
+import type { Page } from "../ledger/port.ts";
+import type { Asked, Service, ToolView } from "../service.ts";
+import { platformTenant } from "../tenancy/types.ts";
+import { act, type AdminPorts } from "./admin.ts";
+import { storable } from "./invoke.ts";
+
+type Registered = Awaited<ReturnType<Service["registerTool"]>>;
+
+/** Reads a manifest and compiles its schemas; every problem at once, each with its path. */
+export function readTool(document: unknown): { manifest: Extract<ReturnType<typeof readManifest>, { ok: true }> } {
+  const manifest = readManifest(document);
+  if (!manifest.ok) {
+    throw new SignalboxError("invalid_input", `the manifest has ${manifest.problems.length} problem(s); the first: ${first(manifest.problems)}`, {
+      details: { problems: manifest.problems },
+    });
+  }
+  const problems = (["input", "output"] as const).flatMap((which) => {
+    const schema = manifest.spec[which];
+    if (schema === undefined) return [];
+    const compiled = compileSchema(schema, which);
+    return compiled.ok ? [] : compiled.problems;
+  });
+  if (problems.length > 0) {
+    throw new SignalboxError("invalid_input", `a schema of the manifest cannot be used: ${first(problems)}`, { details: { problems } });
+  }
+  const { type } = manifest.spec.executor;
+  if (type === "mcp" || type === "agent") {
+    throw new SignalboxError("invalid_input", `executor ${type} is not served by this version; use worker`, {
+      details: { problems: [{ path: "spec.executor.type", message: `executor ${type} is not served by this version` }] },
+    });
+  }
+  return { manifest };
+}
+
+function first(problems: readonly { readonly path: string; readonly message: string }[]): string {
+  const [problem] = problems;
+  return problem === undefined ? "" : `${problem.path}: ${problem.message}`;
+}
+
+export async function registerTool(
+  ports: AdminPorts,
+  asked: Asked,
+  document: unknown,
+  options: { readonly activate?: boolean },
+): Promise<Registered> {
+  const { principal } = asked;
+  await ports.refusals.requireScope(principal, "tools:write", asked.requestId);
+  const { manifest } = readTool(document);
+  const { name: tool, version } = manifest.metadata;
+  const manifestDigest = ports.hash(manifestText(document));
+  const row: ToolVersion = {
+    tenant: principal.tenant,
+    tool,
+    version,
+    metadata: manifest.metadata,
+    spec: manifest.spec,
+    manifestDigest,
+    // Provenance decides, never the manifest: a tenant's own administrators are its first party.
+    trust: "first_party",
+    status: "active",
+    publishedAt: ports.clock.now(),
+    publishedBy: principal.name,
+  };
+  const activate = options.activate ?? (await isFirst(ports, principal.tenant, tool));
+  const details = { activated: activate };
+  const facts = { tool, version, manifestDigest };
+  const applied = await act(ports, asked, "tool.registered", { op: "insert_tool_version", row, activate }, details, facts);
+  ports.catalog.forget(principal.tenant, tool);
+  if (applied) return { version: row, alreadyThere: false, active: activate, warnings: warningTexts(manifest.warnings) };
+  return existingVersion(ports, row, warningTexts(manifest.warnings));
+}
+
+async function existingVersion(ports: AdminPorts, row: ToolVersion, warnings: readonly string[]): Promise<Registered> {
+  const existing = await storable(ports.ledger.toolVersion(row.tenant, row.tool, row.version));
+  if (existing === undefined || existing.manifestDigest !== row.manifestDigest) {
+    throw new SignalboxError("conflict", `${row.tool}@${row.version} is published already with other content; versions never change, publish a new one`, {
+      details: { tool: row.tool, version: row.version, published_digest: existing?.manifestDigest, digest: row.manifestDigest },
+    });
+  }
+  const record = await storable(ports.ledger.tool(row.tenant, row.tool));
+  return { version: existing, alreadyThere: true, active: record?.activeVersion === row.version, warnings };
+}
+
+function warningTexts(warnings: readonly (string | { readonly path: string; readonly message: string })[]): readonly string[] {
+  return warnings.map((warning) => (typeof warning === "string" ? warning : `${warning.path}: ${warning.message}`));
+}
+
+/** The first version of a tool becomes active by itself; later ones are activated on purpose. */
+async function isFirst(ports: AdminPorts, tenant: string, tool: string): Promise<boolean> {
+  const record = await storable(ports.ledger.tool(tenant, tool));
+  return record === undefined || record.activeVersion === null;
+}
+
+/** What the caller may see: its tenant's tools and the platform's, as far as its grants reach. */
+export async function listTools(ports: AdminPorts, asked: Asked, limit: number, cursor?: string): Promise<Page<ToolRecord>> {
+  const { principal } = asked;
+  await ports.refusals.requireScope(principal, "tools:read", asked.requestId);
+  const granted = await ports.directory.permissionsOf(principal, principal.project, ports.clock.now());
+  const seesAll = principal.scopes.has("*") || principal.scopes.has("tools:write");
+  const page = await storable(ports.ledger.listTools(principal.tenant, limit, cursor));
+  const shared = cursor === undefined ? (await storable(ports.ledger.listTools(platformTenant, limit))).items : [];
+  const own = new Set(page.items.map((record) => record.tool));
+  const visible = (record: ToolRecord): boolean => seesAll || missingPermissions(granted, [`tool:invoke:${record.tool}`]).length === 0;
+  const items = [...page.items, ...shared.filter((record) => !own.has(record.tool))].filter(visible);
+  return { items, next: page.next };
+}
+
+export async function getTool(ports: AdminPorts, asked: Asked, tool: string, version?: string): Promise<ToolView> {
+  const { principal } = asked;
+  await ports.refusals.requireScope(principal, "tools:read", asked.requestId);
+  const found = await storable(ports.catalog.resolve(principal.tenant, tool, version ?? ""));
+  const quarantined = !found.ok && found.reason === "quarantined";
+  if (!found.ok && !quarantined) throw new SignalboxError("tool_not_found", `there is no tool ${tool}${version === undefined ? "" : ` ${version}`}`);
+  const granted = await ports.directory.permissionsOf(principal, principal.project, ports.clock.now());
+  const seesAll = principal.scopes.has("*") || principal.scopes.has("tools:write");
+  if (!seesAll && missingPermissions(granted, [`tool:invoke:${tool}`]).length > 0) {
+    throw new SignalboxError("tool_not_found", `there is no tool ${tool}${version === undefined ? "" : ` ${version}`}`);
+  }
+  if (!found.ok) throw new SignalboxError("integrity_violation", `${tool} is quarantined`);
+  const { version: row } = found;
+  const record = await storable(ports.ledger.tool(row.tenant, tool));
+  if (record === undefined) throw new SignalboxError("tool_not_found", `there is no tool ${tool}`);
+  const versions = await storable(ports.ledger.toolVersions(row.tenant, tool));
+  return { record, version: row, versions, workers: ports.hub.serversOf(row.tenant, tool, row.version) };
+}
+
+export async function activateTool(ports: AdminPorts, asked: Asked, tool: string, version: string): Promise<ToolRecord> {
+  const { principal } = asked;
+  await ports.refusals.requireScope(principal, "tools:write", asked.requestId);
+  const write = { op: "activate_tool", tenant: principal.tenant, tool, version } as const;
+  const applied = await act(ports, asked, "tool.activated", write, {}, { tool, version });
+  ports.catalog.forget(principal.tenant, tool);
+  const record = await storable(ports.ledger.tool(principal.tenant, tool));
+  if (!applied || record === undefined) throw new SignalboxError("tool_not_found", `there is no ${tool}@${version} to activate`);
+  return record;
+}

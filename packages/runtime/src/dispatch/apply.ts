@@ -1,0 +1,223 @@
+// Carries one step of the machine out: memory first, then the unit for the ledger, then what follows once it is stored.
+import { nextDueAt } from "../call/due.ts";
+import type { Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import { step } from "../call/step.ts";
+import { isTerminal, type Call } from "../call/types.ts";
+import type { Unit, Write } from "../ledger/port.ts";
+import { callKey, sessionOf, type HubState, type Ticket } from "./state.ts";
+import type { LiveCall, Session } from "./types.ts";
+import { place } from "./place.ts";
+
+/** Applies one happening to an open call. `session`: who said it, so that an acknowledgement finds its way. */
+export function apply(state: HubState, entry: LiveCall, happening: Happening, now: number, session = 0): StepResult {
+  const before = entry.live;
+  const result = step(before, happening, now, state.limits);
+  if (!result.ok) {
+    if (result.effects.length > 0) keepRefused(state, before.call.callId, result.effects, session);
+    return result;
+  }
+  entry.live = result.live;
+  if (before.call.state === "queued" && result.live.call.state !== "queued") leaveLine(state, entry, before.call);
+  const writes = writesOf(before, result.live, result.effects);
+  if (result.durability === "lazy") {
+    entry.unsaved ??= { writes: [], since: now };
+    entry.unsaved.writes.push(...writes);
+    state.unsaved.add(entry);
+  } else if (result.durability === "commit") {
+    commit(state, entry, writes, result.effects, session);
+  }
+  atOnce(state, entry, result.effects, now, session);
+  schedule(state, entry, now);
+  return result;
+}
+
+/** The rows that a step adds; the call's own row is written when its unit is made. */
+export function writesOf(before: Live, after: Live, effects: readonly Effect[]): Write[] {
+  const writes: Write[] = [];
+  if (after.lease !== null && after.lease.fence !== before.lease?.fence) writes.push({ op: "insert_attempt", row: after.lease });
+  for (const effect of effects) {
+    if (effect.type === "event") writes.push({ op: "append_event", event: effect.event });
+    else if (effect.type === "audit") writes.push({ op: "append_audit", draft: effect.draft });
+    else if (effect.type === "late_result") writes.push({ op: "keep_late_result", row: effect.row });
+    else if (effect.type === "attempt_ended") writes.push({ op: "update_attempt", row: effect.row });
+  }
+  return writes;
+}
+
+function commit(state: HubState, entry: LiveCall, writes: Write[], effects: readonly Effect[], session: number): void {
+  const { call } = entry.live;
+  const earlier = entry.unsaved?.writes ?? [];
+  const unit: Unit = { writes: [{ op: "update_call", expect: entry.stored, row: call }, ...earlier, ...writes] };
+  entry.unsaved = null;
+  state.unsaved.delete(entry);
+  entry.stored = { state: call.state, fence: call.fence };
+  if (call.leaseExpiresAt !== null) entry.storedLeaseAt = call.leaseExpiresAt;
+  order(state, unit, entry, effects, session, false);
+}
+
+export function order(
+  state: HubState,
+  unit: Unit,
+  entry: LiveCall | null,
+  effects: readonly Effect[],
+  session: number,
+  admission: boolean,
+  callId: string = entry === null ? "" : entry.live.call.callId,
+): number {
+  const ticket = state.nextTicket++;
+  state.tickets.set(ticket, { entry, callId, effects, session, admission });
+  state.out.push({ type: "commit", ticket, unit, admission });
+  return ticket;
+}
+
+/** Sends lazy writes that have waited long enough on their way. */
+export function flushUnsaved(state: HubState, now: number, everything: boolean): void {
+  for (const entry of state.unsaved) {
+    const waiting = entry.unsaved;
+    if (waiting === null) continue;
+    if (!everything && waiting.since + state.limits.lazyWriteMs > now) break;
+    const { call } = entry.live;
+    const unit: Unit = { lazy: true, writes: [{ op: "update_call", expect: entry.stored, row: call }, ...waiting.writes] };
+    entry.stored = { state: call.state, fence: call.fence };
+    if (call.leaseExpiresAt !== null) entry.storedLeaseAt = call.leaseExpiresAt;
+    entry.unsaved = null;
+    state.unsaved.delete(entry);
+    order(state, unit, entry, [], 0, false);
+  }
+}
+
+/** A refusal changes no call, but what it proves is kept, and only then answered. */
+export function keepRefused(state: HubState, callId: string, effects: readonly Effect[], session: number): void {
+  const writes: Write[] = [];
+  for (const effect of effects) if (effect.type === "late_result") writes.push({ op: "keep_late_result", row: effect.row });
+  const acks = effects.filter((effect) => effect.type === "ack");
+  if (writes.length === 0) for (const ack of acks) sendAck(state, callId, ack, session);
+  else order(state, { writes }, null, effects, session, false, callId);
+}
+
+function sendAck(state: HubState, callId: string, ack: Extract<Effect, { type: "ack" }>, session: number): void {
+  if (!state.sessions.has(session)) return;
+  state.out.push({ type: "send", session, message: { type: "result_ack", callId, fence: ack.fence, verdict: ack.verdict } });
+}
+
+/** Effects that rest on nothing that is not stored yet. */
+function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], now: number, session: number): void {
+  for (const effect of effects) {
+    if (effect.type === "send_go") sendGo(state, entry, effect.fence, session);
+    else if (effect.type === "avoid") entry.avoid.add(effect.workerId);
+    else if (effect.type === "enqueue") {
+      place(state, entry, now);
+    } else if (effect.type === "attempt_ended") {
+      const reason = effect.row.endReason;
+      if (reason === "lease_expired" || reason === "indeterminate") state.out.push({ type: "routed", outcome: reason });
+    }
+  }
+  const { state: at, routingOutcome } = entry.live.call;
+  if (at === "failed" && (routingOutcome === "no_handler" || routingOutcome === "capacity_exhausted")) {
+    state.out.push({ type: "routed", outcome: routingOutcome });
+  }
+}
+
+function sendGo(state: HubState, entry: LiveCall, fence: number, session: number): void {
+  const to = state.sessions.get(session) ?? sessionOf(state, entry);
+  if (to === undefined) return;
+  state.out.push({ type: "send", session: to.id, message: { type: "go", callId: entry.live.call.callId, fence } });
+}
+
+/** In place of a session id: the Invoke waits for its commit. */
+export const invokePending = -1;
+
+/** The unit is in the ledger: now the world may hear of it. */
+export function stored(state: HubState, ticketId: number, now: number): void {
+  const ticket = state.tickets.get(ticketId);
+  if (ticket === undefined) return;
+  state.tickets.delete(ticketId);
+  for (const effect of ticket.effects) afterStored(state, ticket, effect, now);
+  const entry = ticket.entry;
+  if (entry !== null && isTerminal(entry.live.call.state)) forget(state, entry);
+}
+
+function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: number): void {
+  const { entry, session, callId } = ticket;
+  switch (effect.type) {
+    case "send_invoke":
+      if (entry !== null) sendInvoke(state, entry, effect.fence, now);
+      return;
+    case "send_cancel": {
+      if (entry === null) return;
+      const to = state.byWorker.get(`${entry.live.call.toolTenant}\u0000${effect.workerId}\u0000${effect.incarnation}`);
+      if (to === undefined) return;
+      const { fence, graceMs, reason } = effect;
+      state.out.push({ type: "send", session: to.id, message: { type: "cancel", callId, fence, graceMs, reason } });
+      return;
+    }
+    case "ack":
+      return sendAck(state, callId, effect, session);
+    case "tell":
+      if (entry !== null) state.out.push({ type: "tell", call: entry.live.call });
+      return;
+    default:
+  }
+}
+
+function sendInvoke(state: HubState, entry: LiveCall, fence: number, now: number): void {
+  const { call } = entry.live;
+  // A cancel, a lost lease or a requeue may have overtaken the commit; then this lease is history.
+  if (call.state !== "dispatched" || call.fence !== fence || entry.invokedOn !== invokePending) return;
+  const session = sessionOf(state, entry);
+  if (session === undefined) return void apply(state, entry, { type: "disowned", fence: call.fence }, now);
+  entry.invokedOn = session.id;
+  state.out.push({ type: "send", session: session.id, message: invokeMessage(call) });
+}
+
+export function invokeMessage(call: Call) {
+  return {
+    type: "invoke",
+    callId: call.callId,
+    fence: call.fence,
+    attempt: call.attempt,
+    idempotencyKey: call.callId,
+    tenant: call.tenant,
+    project: call.project,
+    principal: call.principal,
+    tool: call.tool,
+    version: call.version,
+    argsJson: call.effectiveArgsJson ?? call.inputJson ?? "null",
+    contextJson: call.contextJson,
+    files: [],
+    timeoutMs: call.timeoutMs,
+    deadlineAtMs: call.totalDeadlineAt ?? 0,
+    sideEffectClass: call.sideEffectClass,
+    needsGo: call.sideEffectClass === "non_idempotent_write" || call.sideEffectClass === "irreversible_action",
+    traceparent: call.traceparent,
+  } as const;
+}
+
+/** An ended call leaves memory; slots are the sessions' own and stay until the worker lets go. */
+export function forget(state: HubState, entry: LiveCall): void {
+  const { tenant, callId } = entry.live.call;
+  const key = callKey(tenant, callId);
+  if (state.calls.get(key) === entry) state.calls.delete(key);
+  state.unsaved.delete(entry);
+}
+
+export function schedule(state: HubState, entry: LiveCall, now: number): void {
+  let at = nextDueAt(entry.live.call, now);
+  // Due already, but held back until absent workers had their time; else a look in the next instant, never in this one.
+  if (at <= now) at = now < state.sweepFrom && sessionOf(state, entry) === undefined ? state.sweepFrom : now + 1;
+  // Later than what is on the heap already: the earlier look will push it again.
+  if (at >= entry.dueAt) return;
+  entry.dueAt = at;
+  state.due.push(at, callKey(entry.live.call.tenant, entry.live.call.callId));
+}
+
+function leaveLine(state: HubState, entry: LiveCall, before: Call): void {
+  state.line.remove(entry.laneKey, before);
+}
+
+export function holdSlot(session: Session, entry: LiveCall): void {
+  const { tenant, callId, fence } = entry.live.call;
+  session.holding.set(callId, { tenant, callId, fence, laneKey: entry.laneKey, missed: 0 });
+  const handler = session.handlers.get(entry.laneKey);
+  if (handler !== undefined) handler.busy++;
+}

@@ -1,0 +1,283 @@
+// The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
+import type { Result, WorkerMessage } from "@signalbox/protocol";
+import { admit, deny } from "../call/admit.ts";
+import type { Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import { step } from "../call/step.ts";
+import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState } from "../call/types.ts";
+import type { Write } from "../ledger/port.ts";
+import type { ErrorBody } from "@signalbox/protocol";
+import { apply, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
+import { assignHappening, chooseSession, dispatchIfFree, fill } from "./place.ts";
+import { callKey, laneOf, newState, sessionOf, type HubState } from "./state.ts";
+import { dropSession, hear, letGo } from "./talk.ts";
+import type { HubLimits, HubOutput, LiveCall, ResultCheck, Session, WaitingLine, WorkerIdentity } from "./types.ts";
+
+/**
+ * Synchronous and deterministic: no clock, no chance, no promise; `now` is wall clock (ms since 1970) and never
+ * goes back between calls. After every method the driver takes the orders with {@link Hub.take} and carries them
+ * out in order; what must follow a commit comes out only after {@link Hub.stored}.
+ */
+export class Hub {
+  readonly #state: HubState;
+
+  constructor(replica: string, limits: HubLimits, line: WaitingLine, startedAt: number) {
+    this.#state = newState(replica, limits, line, startedAt);
+  }
+
+  take(): HubOutput[] {
+    const out = this.#state.out;
+    this.#state.out = [];
+    return out;
+  }
+
+  /** Calls in memory, by key; the ledger is the truth. */
+  find(tenant: string, callId: string): Call | undefined {
+    return this.#state.calls.get(callKey(tenant, callId))?.live.call;
+  }
+
+  openCount(): number {
+    return this.#state.calls.size;
+  }
+
+  /** Calls that a worker holds or that wait for a commit; drain waits for these, not for the queue. */
+  busyCount(): number {
+    let busy = this.#state.tickets.size;
+    for (const { live } of this.#state.calls.values()) {
+      if (live.call.state === "dispatched" || live.call.state === "running") busy++;
+    }
+    return busy;
+  }
+
+  countIn(state: CallState): number {
+    let count = 0;
+    for (const { live } of this.#state.calls.values()) if (live.call.state === state) count++;
+    return count;
+  }
+
+  queueDepth(tenant: string): number {
+    return this.#state.line.depth(tenant);
+  }
+
+  serversOf(toolTenant: string, tool: string, version: string): number {
+    return this.#state.servers.get(laneOf({ toolTenant, tool, version }))?.size ?? 0;
+  }
+
+  sessions(): Iterable<Session> {
+    return this.#state.sessions.values();
+  }
+
+  /** Admits a call, and dispatches it in the same commit when a worker is free. Returns the ticket of its unit. */
+  admit(identity: CallIdentity, check: ResultCheck, now: number): number {
+    const state = this.#state;
+    const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs }));
+    const entry = this.#enter(born.live, check, now);
+    const effects: Effect[] = [...born.effects];
+    const session = chooseSession(state, entry, now);
+    if (session !== undefined) {
+      const given = must(step(born.live, assignHappening(state, session), now, state.limits));
+      entry.live = given.live;
+      entry.invokedOn = invokePending;
+      effects.push(...given.effects);
+      holdSlot(session, entry);
+    } else {
+      state.line.add(entry.laneKey, born.live.call);
+    }
+    const { call } = entry.live;
+    entry.stored = { state: call.state, fence: call.fence };
+    entry.storedLeaseAt = call.leaseExpiresAt ?? 0;
+    schedule(state, entry, now);
+    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf({ call, lease: null }, entry.live, effects)];
+    return order(state, { writes }, entry, effects, 0, true);
+  }
+
+  /** Writes the row of a call that was denied; nothing is dispatched. */
+  deny(identity: CallIdentity, error: ErrorBody, now: number): { readonly ticket: number; readonly call: Call } {
+    const denied = must(deny(identity, now, error));
+    const { call } = denied.live;
+    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(denied.live, denied.live, denied.effects)];
+    const ticket = order(this.#state, { writes }, null, [], 0, true, call.callId);
+    return { ticket, call };
+  }
+
+  /** An admission that did not come to be (lost race, no space): its slot and its place in line are given back. */
+  withdrawn(ticket: number, now: number): void {
+    const state = this.#state;
+    const found = state.tickets.get(ticket);
+    state.tickets.delete(ticket);
+    const entry = found?.entry;
+    if (entry === undefined || entry === null) return;
+    const { call } = entry.live;
+    if (call.state === "queued") state.line.remove(entry.laneKey, call);
+    forget(state, entry);
+    const session = sessionOf(state, entry);
+    if (session !== undefined) letGo(state, session, call.callId, call.fence, now);
+  }
+
+  stored(ticket: number, now: number): void {
+    stored(this.#state, ticket, now);
+  }
+
+  /** The ledger refused a guarded unit: its row is another than ours. Memory gives way. */
+  overtaken(ticket: number): void {
+    const entry = this.#state.tickets.get(ticket)?.entry;
+    this.#state.tickets.delete(ticket);
+    if (entry === undefined || entry === null) return;
+    const { tenant, callId } = entry.live.call;
+    this.#state.out.push({ type: "reload", tenant, callId });
+  }
+
+  /** The row as the ledger has it, after `reload`. */
+  reloaded(row: Call | undefined, lease: Attempt | null, tenant: string, callId: string, check: ResultCheck, now: number): void {
+    const state = this.#state;
+    const old = state.calls.get(callKey(tenant, callId));
+    if (old !== undefined) {
+      if (old.live.call.state === "queued") state.line.remove(old.laneKey, old.live.call);
+      forget(state, old);
+    }
+    if (row === undefined) return;
+    if (isTerminal(row.state)) return void state.out.push({ type: "tell", call: row });
+    this.restore(row, lease, check, now);
+  }
+
+  /** An open call found in the ledger at start. Its worker, if it had one, gets a lease time to come back. */
+  restore(row: Call, lease: Attempt | null, check: ResultCheck, now: number): void {
+    const state = this.#state;
+    const leased = row.state === "dispatched" || row.state === "running";
+    // Whether `Go` went out died with the process that sent it: assume that it did.
+    const call: Call = leased
+      ? { ...row, mayHaveRun: true, leaseExpiresAt: Math.max(row.leaseExpiresAt ?? 0, state.sweepFrom) }
+      : row;
+    const entry = this.#enter({ call, lease: leased ? lease : null }, check, now);
+    entry.stored = { state: call.state, fence: call.fence };
+    entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
+    state.line.saw(call.startTag);
+    if (call.state === "queued") {
+      state.line.add(entry.laneKey, call);
+      dispatchIfFree(state, entry, now);
+    }
+    schedule(state, entry, now);
+  }
+
+  #enter(live: Live, check: ResultCheck, _now: number): LiveCall {
+    const entry: LiveCall = {
+      live,
+      laneKey: laneOf(live.call),
+      check,
+      stored: { state: live.call.state, fence: live.call.fence },
+      unsaved: null,
+      storedLeaseAt: 0,
+      invokedOn: 0,
+      avoid: new Set(),
+      dueAt: Number.POSITIVE_INFINITY,
+    };
+    this.#state.calls.set(callKey(live.call.tenant, live.call.callId), entry);
+    return entry;
+  }
+
+  /** Anything that a person or a program wants of an open call. */
+  happen(tenant: string, callId: string, happening: Happening, now: number): StepResult | undefined {
+    const entry = this.#state.calls.get(callKey(tenant, callId));
+    return entry === undefined ? undefined : apply(this.#state, entry, happening, now);
+  }
+
+  connect(sessionId: number, identity: WorkerIdentity, now: number): void {
+    this.#state.sessions.set(sessionId, {
+      id: sessionId,
+      identity,
+      workerId: "",
+      incarnation: "",
+      capacity: 0,
+      labels: {},
+      handlers: new Map(),
+      holding: new Map(),
+      registered: false,
+      draining: false,
+      connectedAt: now,
+      lastHeardAt: now,
+    });
+  }
+
+  message(sessionId: number, message: WorkerMessage, now: number): void {
+    const session = this.#state.sessions.get(sessionId);
+    if (session !== undefined) hear(this.#state, session, message, now);
+  }
+
+  disconnect(sessionId: number): void {
+    const session = this.#state.sessions.get(sessionId);
+    if (session !== undefined) dropSession(this.#state, session);
+  }
+
+  /** A result for a call that was not open; `row` is what the ledger has of it, if the sender may know of it at all. */
+  strayResult(sessionId: number, row: Call | undefined, result: Result, check: ResultCheck, now: number): void {
+    const session = this.#state.sessions.get(sessionId);
+    if (session === undefined) return;
+    if (row === undefined) {
+      const ack: Effect = { type: "ack", fence: result.fence, verdict: "lease_lost" };
+      return keepRefused(this.#state, result.callId, [ack], sessionId);
+    }
+    const entry = this.#state.calls.get(callKey(row.tenant, row.callId));
+    const checked = check(row, result, session.workerId);
+    if (entry !== undefined) return void apply(this.#state, entry, { type: "result", result: checked }, now, sessionId);
+    const outcome = step({ call: row, lease: null }, { type: "result", result: checked }, now, this.#state.limits);
+    keepRefused(this.#state, row.callId, outcome.effects, sessionId);
+  }
+
+  /** The instant at which {@link Hub.due} wants to be called next; Infinity when nothing waits. */
+  nextDueAt(): number {
+    const [first] = this.#state.unsaved;
+    const lazy = first?.unsaved == null ? Number.POSITIVE_INFINITY : first.unsaved.since + this.#state.limits.lazyWriteMs;
+    return Math.min(lazy, this.#state.due.nextAt());
+  }
+
+  due(now: number): void {
+    const state = this.#state;
+    flushUnsaved(state, now, false);
+    for (let key = state.due.popDue(now); key !== undefined; key = state.due.popDue(now)) {
+      const entry = state.calls.get(key);
+      if (entry !== undefined) this.#look(entry, now);
+    }
+  }
+
+  #look(entry: LiveCall, now: number): void {
+    const state = this.#state;
+    entry.dueAt = Number.POSITIVE_INFINITY;
+    const mayExpireLeases = now >= state.sweepFrom;
+    const outcome = apply(
+      state,
+      entry,
+      {
+        type: "due",
+        streamAlive: sessionOf(state, entry) !== undefined,
+        handlerKnown: (state.servers.get(entry.laneKey)?.size ?? 0) > 0,
+        mayExpireLeases,
+      },
+      now,
+    );
+    if (outcome.ok) return;
+    dispatchIfFree(state, entry, now);
+    schedule(state, entry, now);
+  }
+
+  /** No new work from now on: neither admissions nor dispatches. Lazy writes go out. */
+  drain(now: number): void {
+    this.#state.draining = true;
+    flushUnsaved(this.#state, now, true);
+    for (const session of this.#state.sessions.values()) {
+      this.#state.out.push({ type: "send", session: session.id, message: { type: "drain" } });
+    }
+  }
+
+  get draining(): boolean {
+    return this.#state.draining;
+  }
+
+  /** Free workers get what waits; for the driver after a drain that was taken back and for tests. */
+  fillAll(now: number): void {
+    for (const session of this.#state.sessions.values()) fill(this.#state, session, now);
+  }
+}
+
+function must(result: StepResult): Extract<StepResult, { ok: true }> {
+  if (!result.ok) throw new Error(`the call machine refused its own first step: ${result.reason}`);
+  return result;
+}

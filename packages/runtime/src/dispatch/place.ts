@@ -1,0 +1,104 @@
+// Finds a worker for a call, and a call for a worker that has a free slot.
+import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
+import { callKey, type HubState } from "./state.ts";
+import type { LiveCall, Session, Waiting } from "./types.ts";
+
+/** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
+const lookAheadMax = 64;
+
+export function canTake(state: HubState, session: Session, laneKey: string, callId: string, now: number): boolean {
+  if (state.draining || !session.registered || session.draining) return false;
+  if (now - session.lastHeardAt >= state.limits.workerSilentMs) return false;
+  if (session.holding.size >= session.capacity || session.holding.has(callId)) return false;
+  const handler = session.handlers.get(laneKey);
+  return handler !== undefined && handler.busy < handler.maxConcurrency;
+}
+
+/** Least loaded first, then by name: the same state always gives the same choice. */
+export function chooseSession(state: HubState, entry: LiveCall, now: number): Session | undefined {
+  const servers = state.servers.get(entry.laneKey);
+  if (servers === undefined) return undefined;
+  let best: Session | undefined;
+  let fallback: Session | undefined;
+  for (const session of servers) {
+    if (!canTake(state, session, entry.laneKey, entry.live.call.callId, now)) continue;
+    if (entry.avoid.has(session.workerId)) fallback = better(session, fallback);
+    else best = better(session, best);
+  }
+  return best ?? fallback;
+}
+
+function better(candidate: Session, best: Session | undefined): Session {
+  if (best === undefined) return candidate;
+  const a = candidate.holding.size / candidate.capacity;
+  const b = best.holding.size / best.capacity;
+  if (a !== b) return a < b ? candidate : best;
+  return candidate.workerId < best.workerId ? candidate : best;
+}
+
+/** Dispatches a queued call at once if somebody is free, else puts it in line. */
+export function place(state: HubState, entry: LiveCall, now: number): void {
+  state.line.add(entry.laneKey, waitingOf(entry));
+  dispatchIfFree(state, entry, now);
+}
+
+export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): void {
+  if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now) return;
+  const session = chooseSession(state, entry, now);
+  if (session !== undefined) assign(state, entry, session, now);
+}
+
+function waitingOf(entry: LiveCall): Waiting {
+  const { tenant, callId, startTag, notBefore } = entry.live.call;
+  return { tenant, callId, startTag, notBefore };
+}
+
+export function assignHappening(state: HubState, session: Session) {
+  return { type: "assign", workerId: session.workerId, incarnation: session.incarnation, replica: state.replica } as const;
+}
+
+function assign(state: HubState, entry: LiveCall, session: Session, now: number): void {
+  const result = apply(state, entry, assignHappening(state, session), now, session.id);
+  if (!result.ok) return;
+  entry.invokedOn = invokePending;
+  holdSlot(session, entry);
+}
+
+/** A slot came free: the smallest tag among the lanes this worker serves goes next, as long as there is room. */
+export function fill(state: HubState, session: Session, now: number): void {
+  while (session.holding.size < session.capacity) {
+    const next = nextFor(state, session, now);
+    if (next === undefined) return;
+    assign(state, next, session, now);
+    if (next.live.call.state === "queued") {
+      // The machine refused; look again when the call is due rather than spin here.
+      schedule(state, next, now);
+      return;
+    }
+  }
+}
+
+function nextFor(state: HubState, session: Session, now: number): LiveCall | undefined {
+  let best: LiveCall | undefined;
+  for (const laneKey of state.line.lanes()) {
+    if (!session.handlers.has(laneKey)) continue;
+    for (const waiting of state.line.peek(laneKey, lookAheadMax)) {
+      if (best !== undefined && waiting.startTag >= best.live.call.startTag) break;
+      if (waiting.notBefore > now) continue;
+      const entry = state.calls.get(callKey(waiting.tenant, waiting.callId));
+      if (entry === undefined || !canTake(state, session, laneKey, waiting.callId, now)) continue;
+      if (entry.avoid.has(session.workerId) && othersCouldTake(state, session, laneKey)) continue;
+      best = entry;
+      break;
+    }
+  }
+  return best;
+}
+
+/** A call that this worker turned down waits for another one only while another one exists. */
+function othersCouldTake(state: HubState, session: Session, laneKey: string): boolean {
+  for (const other of state.servers.get(laneKey) ?? []) {
+    if (other !== session && other.registered && !other.draining) return true;
+  }
+  return false;
+}

@@ -1,0 +1,268 @@
+// What workers say: registration, heartbeats and words about calls, turned into happenings of the machine.
+import type { Heartbeat, InFlight, Register, Resync, Result, WorkerMessage } from "@signalbox/protocol";
+import { isTerminal } from "../call/types.ts";
+import { apply, holdSlot, invokePending } from "./apply.ts";
+import { fill } from "./place.ts";
+import { findCall, workerKey, type HubState } from "./state.ts";
+import { laneKeyOf, type Held, type LiveCall, type Session } from "./types.ts";
+
+/** One message of a connected worker. Nothing here throws: a bad message costs its call or its sender, never the hub. */
+export function hear(state: HubState, session: Session, message: WorkerMessage, now: number): void {
+  session.lastHeardAt = now;
+  if (message.type === "register") return register(state, session, message, now);
+  if (!session.registered) return close(state, session, "the first message must be register");
+  switch (message.type) {
+    case "heartbeat":
+      return heartbeat(state, session, message, now);
+    case "draining":
+      session.draining = true;
+      return;
+    case "accepted":
+    case "started":
+      return about(state, session, message, now);
+    case "nack":
+      about(state, session, message, now);
+      return letGo(state, session, message.callId, message.fence, now);
+    case "result":
+      return result(state, session, message, now);
+    case "malformed":
+      return malformed(state, session, message, now);
+    default:
+      // Output, progress, emit and secret requests have their own rooms; the hub has no rule that rests on them.
+      return;
+  }
+}
+
+function close(state: HubState, session: Session, reason: string): void {
+  state.out.push({ type: "send", session: session.id, message: { type: "go_away", reason, reconnectTo: "" } });
+  state.out.push({ type: "close", session: session.id, reason });
+}
+
+function register(state: HubState, session: Session, message: Register, now: number): void {
+  if (session.registered) return close(state, session, "register came twice");
+  const { tenant } = session.identity;
+  const key = workerKey(tenant, message.workerId, message.incarnation);
+  const older = state.byWorker.get(key);
+  session.workerId = message.workerId;
+  session.incarnation = message.incarnation;
+  session.capacity = Math.min(message.capacity, state.limits.workerCapacityMax);
+  session.labels = message.labels;
+  session.registered = true;
+  const refused: { tool: string; version: string; reason: string }[] = [];
+  for (const offer of message.handlers) {
+    if (session.handlers.size >= state.limits.handlersPerWorkerMax) {
+      refused.push({ tool: offer.tool, version: offer.version, reason: `more than ${state.limits.handlersPerWorkerMax} handlers` });
+      continue;
+    }
+    const laneKey = laneKeyOf(tenant, offer.tool, offer.version);
+    session.handlers.set(laneKey, { tool: offer.tool, version: offer.version, maxConcurrency: offer.maxConcurrency, busy: 0 });
+    let servers = state.servers.get(laneKey);
+    if (servers === undefined) state.servers.set(laneKey, (servers = new Set()));
+    servers.add(session);
+  }
+  state.byWorker.set(key, session);
+  // A half-open stream of the same process is replaced by the new one; its leases come over.
+  if (older !== undefined && older !== session) {
+    dropSession(state, older);
+    state.out.push({ type: "close", session: older.id, reason: "the same worker connected again" });
+  }
+  resync(state, session, message, refused, now);
+  fill(state, session, now);
+}
+
+function resync(
+  state: HubState,
+  session: Session,
+  message: Register,
+  refused: readonly { tool: string; version: string; reason: string }[],
+  now: number,
+): void {
+  const verdicts: Resync[] = [];
+  const kept: { item: InFlight; entry: LiveCall }[] = [];
+  for (const item of message.inFlight) {
+    const entry = leasedTo(state, session, item.callId);
+    const keep = entry !== undefined && entry.live.call.fence === item.fence;
+    if (keep) kept.push({ item, entry });
+    // A held result is wanted even under an old fence: it comes again, is kept as evidence, and is answered then.
+    verdicts.push({ callId: item.callId, fence: item.fence, verdict: keep || item.state === "done" ? "keep" : "drop" });
+  }
+  const { leaseMs: leaseTtlMs, heartbeatMs } = state.limits;
+  state.out.push({ type: "send", session: session.id, message: { type: "registered", leaseTtlMs, heartbeatMs, resync: verdicts, refused } });
+  for (const { item, entry } of kept) takeBack(state, session, entry, item, now);
+  disownRest(state, session, message, now);
+}
+
+/** The open call of this id that this very incarnation has under lease. */
+function leasedTo(state: HubState, session: Session, callId: string): LiveCall | undefined {
+  for (const entry of callsLeasedBy(state, session)) if (entry.live.call.callId === callId) return entry;
+  return undefined;
+}
+
+function* callsLeasedBy(state: HubState, session: Session): Iterable<LiveCall> {
+  for (const entry of state.calls.values()) {
+    const { call } = entry.live;
+    if (call.state !== "dispatched" && call.state !== "running") continue;
+    if (call.workerId === session.workerId && call.incarnation === session.incarnation && call.toolTenant === session.identity.tenant) {
+      yield entry;
+    }
+  }
+}
+
+function takeBack(state: HubState, session: Session, entry: LiveCall, item: InFlight, now: number): void {
+  entry.invokedOn = session.id;
+  const held: Held = { tenant: entry.live.call.tenant, callId: item.callId, fence: item.fence, laneKey: entry.laneKey, missed: 0 };
+  session.holding.set(item.callId, held);
+  const handler = session.handlers.get(entry.laneKey);
+  if (handler !== undefined) handler.busy++;
+  apply(state, entry, { type: "renew", fence: item.fence }, now, session.id);
+  if (item.state === "accepted") apply(state, entry, { type: "accepted", fence: item.fence }, now, session.id);
+  if (item.state === "running") apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
+  const { call } = entry.live;
+  if (call.stopReason !== null && !isTerminal(call.state)) {
+    const reason = call.stopReason === "cancel" ? "cancel" : "timeout";
+    const { callId, fence, graceMs } = call;
+    state.out.push({ type: "send", session: session.id, message: { type: "cancel", callId, fence, graceMs, reason } });
+  }
+}
+
+/** Calls this incarnation was sent and does not name: they never reached it, unless it had said otherwise. */
+function disownRest(state: HubState, session: Session, message: Register, now: number): void {
+  const named = new Set(message.inFlight.map((item) => item.callId));
+  for (const entry of [...callsLeasedBy(state, session)]) {
+    const { call, lease } = entry.live;
+    if (named.has(call.callId) || session.holding.has(call.callId)) continue;
+    if (entry.invokedOn === invokePending) {
+      // The Invoke of this lease still waits for its commit and will go out on the new stream.
+      holdSlot(session, entry);
+      continue;
+    }
+    const knewIt = call.state === "running" || (lease !== null && lease.acceptedAt !== null);
+    apply(state, entry, { type: knewIt ? "missing" : "disowned", fence: call.fence }, now, session.id);
+  }
+}
+
+function heartbeat(state: HubState, session: Session, message: Heartbeat, now: number): void {
+  state.out.push({ type: "send", session: session.id, message: { type: "heartbeat_ack" } });
+  const named = new Map(message.inFlight.map((item) => [item.callId, item]));
+  const renewals: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }[] = [];
+  for (const item of message.inFlight) {
+    const held = session.holding.get(item.callId);
+    const entry = findCall(state, session, item.callId);
+    if (held !== undefined && held.fence === item.fence) held.missed = 0;
+    if (entry === undefined || entry.live.call.fence !== item.fence) {
+      tellLost(state, session, item);
+      continue;
+    }
+    apply(state, entry, { type: "renew", fence: item.fence }, now, session.id);
+    catchUp(state, session, entry, item, now);
+    noteRenewal(state, entry, now, renewals);
+  }
+  if (renewals.length > 0) {
+    const ticket = state.nextTicket++;
+    state.out.push({ type: "commit", ticket, unit: { lazy: true, writes: [{ op: "renew_leases", leases: renewals }] }, admission: false });
+  }
+  for (const held of [...session.holding.values()]) if (!named.has(held.callId)) missedBy(state, session, held, now);
+  fill(state, session, now);
+}
+
+/** A heartbeat says again what an earlier message may have failed to: that the worker waits for its `Go`, or runs. */
+function catchUp(state: HubState, session: Session, entry: LiveCall, item: InFlight, now: number): void {
+  if (entry.live.call.state !== "dispatched") return;
+  if (item.state === "running") apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
+  if (item.state === "accepted" && entry.invokedOn === session.id) {
+    apply(state, entry, { type: "accepted", fence: item.fence }, now, session.id);
+  }
+}
+
+/** A lease goes to the store only when the stored one is under two thirds of its time. */
+function noteRenewal(
+  state: HubState,
+  entry: LiveCall,
+  now: number,
+  renewals: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }[],
+): void {
+  const { tenant, callId, fence, leaseExpiresAt } = entry.live.call;
+  if (leaseExpiresAt === null || entry.storedLeaseAt - now > (state.limits.leaseMs * 2) / 3) return;
+  entry.storedLeaseAt = leaseExpiresAt;
+  renewals.push({ tenant, callId, fence, leaseExpiresAt });
+}
+
+/** A stale attempt learns that its lease is gone; a finished one learns it from the answer to its result. */
+function tellLost(state: HubState, session: Session, item: InFlight): void {
+  if (item.state === "done") return;
+  const { callId, fence } = item;
+  state.out.push({ type: "send", session: session.id, message: { type: "cancel", callId, fence, graceMs: 0, reason: "lost" } });
+}
+
+function missedBy(state: HubState, session: Session, held: Held, now: number): void {
+  const entry = findCall(state, session, held.callId);
+  const current = entry !== undefined && entry.live.call.fence === held.fence;
+  // Sent, but perhaps not read yet when the heartbeat was written: one more heartbeat decides.
+  if (current && entry.invokedOn !== session.id) return;
+  held.missed++;
+  if (held.missed < state.limits.heartbeatsMissedMax) return;
+  letGo(state, session, held.callId, held.fence, now);
+  if (current) apply(state, entry, { type: "missing", fence: held.fence }, now, session.id);
+}
+
+function about(
+  state: HubState,
+  session: Session,
+  message: Extract<WorkerMessage, { type: "accepted" | "started" | "nack" }>,
+  now: number,
+): void {
+  const entry = findCall(state, session, message.callId);
+  if (entry === undefined) return;
+  const outcome = apply(state, entry, message, now, session.id);
+  if (!outcome.ok && outcome.reason === "old_fence" && message.type !== "nack") {
+    tellLost(state, session, { ...message, state: "running" });
+  }
+}
+
+function result(state: HubState, session: Session, message: Result, now: number): void {
+  const entry = findCall(state, session, message.callId) ?? leasedTo(state, session, message.callId);
+  if (entry === undefined) {
+    state.out.push({ type: "stray", session: session.id, tenant: session.identity.tenant, result: message });
+  } else {
+    const checked = entry.check(entry.live.call, message, session.workerId);
+    apply(state, entry, { type: "result", result: checked }, now, session.id);
+  }
+  letGo(state, session, message.callId, message.fence, now);
+}
+
+/** A message that makes no sense fails the call it names; the stream goes on. */
+function malformed(state: HubState, session: Session, message: Extract<WorkerMessage, { type: "malformed" }>, now: number): void {
+  if (message.lease === undefined) return;
+  const { callId, fence } = message.lease;
+  const broken: Result = {
+    type: "result",
+    callId,
+    fence,
+    status: "failed",
+    error: { code: "malformed_message", message: message.reason, retryable: false },
+    usage: { durationMs: 0 },
+  };
+  result(state, session, broken, now);
+}
+
+/** The worker no longer has the call, so its slot is free. */
+export function letGo(state: HubState, session: Session, callId: string, fence: number, now: number): void {
+  const held = session.holding.get(callId);
+  if (held === undefined || held.fence !== fence) return;
+  session.holding.delete(callId);
+  const handler = session.handlers.get(held.laneKey);
+  if (handler !== undefined && handler.busy > 0) handler.busy--;
+  fill(state, session, now);
+}
+
+/** Takes a session out of every index; its calls keep their leases. */
+export function dropSession(state: HubState, session: Session): void {
+  state.sessions.delete(session.id);
+  const key = workerKey(session.identity.tenant, session.workerId, session.incarnation);
+  if (state.byWorker.get(key) === session) state.byWorker.delete(key);
+  for (const laneKey of session.handlers.keys()) {
+    const servers = state.servers.get(laneKey);
+    servers?.delete(session);
+    if (servers?.size === 0) state.servers.delete(laneKey);
+  }
+}

@@ -1,0 +1,115 @@
+// What the hub takes in and gives out: live calls, connected workers, and orders for the driver.
+import type { Result, RuntimeMessage } from "@signalbox/protocol";
+import type { CheckedResult, Live, MachineLimits } from "../call/machine.ts";
+import type { Call, CallState, RoutingOutcome } from "../call/types.ts";
+import type { Unit } from "../ledger/port.ts";
+
+/** Who is at the other end of a Work stream, from its credential. */
+export interface WorkerIdentity {
+  /** `platform` for a worker that serves the shared tools. */
+  readonly tenant: string;
+  readonly principal: string;
+}
+
+/** Checks what a worker sent against size, JSON and the tool's output schema. Pure and synchronous. */
+export type ResultCheck = (call: Call, result: Result, workerId: string) => CheckedResult;
+
+export interface Handler {
+  readonly tool: string;
+  readonly version: string;
+  readonly maxConcurrency: number;
+  busy: number;
+}
+
+/** A call that a worker holds, as the hub counts slots: released by the worker's word, not by the call's state. */
+export interface Held {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly fence: number;
+  readonly laneKey: string;
+  missed: number;
+}
+
+/** One connected worker. */
+export interface Session {
+  readonly id: number;
+  readonly identity: WorkerIdentity;
+  workerId: string;
+  incarnation: string;
+  capacity: number;
+  labels: Readonly<Record<string, string>>;
+  readonly handlers: Map<string, Handler>;
+  /** By call id; one session never holds two calls of the same id, not even of two tenants. */
+  readonly holding: Map<string, Held>;
+  registered: boolean;
+  draining: boolean;
+  connectedAt: number;
+  lastHeardAt: number;
+}
+
+/** An open call in memory. The ledger's row is the truth; this is what the next event meets. */
+export interface LiveCall {
+  live: Live;
+  readonly laneKey: string;
+  readonly check: ResultCheck;
+  /** State and fence that the ledger holds once everything handed to it is written: the next guard. */
+  stored: { state: CallState; fence: number };
+  /** Lazy events and the instant by which they must be on their way; null = nothing waits. */
+  unsaved: { writes: Unit["writes"][number][]; since: number } | null;
+  storedLeaseAt: number;
+  /** The session on which the current lease's Invoke went out; -1 = waits for its commit, 0 = unknown (restored). */
+  invokedOn: number;
+  readonly avoid: Set<string>;
+  dueAt: number;
+}
+
+export type HubOutput =
+  /** Hand the unit to the ledger; report back with `stored` or keep trying. */
+  | { readonly type: "commit"; readonly ticket: number; readonly unit: Unit; readonly admission: boolean }
+  | { readonly type: "send"; readonly session: number; readonly message: RuntimeMessage }
+  | { readonly type: "close"; readonly session: number; readonly reason: string }
+  /** A call came to an end or parked, and that is stored. */
+  | { readonly type: "tell"; readonly call: Call }
+  /** The ledger's row is another than memory's: read it and hand it to `reloaded`. */
+  | { readonly type: "reload"; readonly tenant: string; readonly callId: string }
+  /** A result for a call that is not open here: read its row and hand both to `strayResult`. */
+  | { readonly type: "stray"; readonly session: number; readonly tenant: string; readonly result: Result }
+  /** One of the four routing outcomes happened, to a call or to one attempt of it. */
+  | { readonly type: "routed"; readonly outcome: RoutingOutcome };
+
+export interface HubLimits extends MachineLimits {
+  readonly workerSilentMs: number;
+  readonly heartbeatMs: number;
+  readonly heartbeatsMissedMax: number;
+  readonly lazyWriteMs: number;
+  readonly queueDepthPerTenantMax: number;
+  readonly workerCapacityMax: number;
+  readonly handlersPerWorkerMax: number;
+}
+
+/** The waiting line behind the hub: who is next for a tool version. */
+export interface WaitingLine {
+  /** Keeps the line in order of (startTag, admittedAt). */
+  add(laneKey: string, entry: Waiting): void;
+  remove(laneKey: string, entry: Waiting): void;
+  /** First entries of a lane in order, at most `lookAheadMax`. */
+  peek(laneKey: string, lookAheadMax: number): Iterable<Waiting>;
+  lanes(): Iterable<string>;
+  depth(tenant: string): number;
+  /** The tag a call admitted now gets. */
+  nextTag(): number;
+  /** A restored call's tag was seen. */
+  saw(tag: number): void;
+}
+
+export interface Waiting {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly startTag: number;
+  readonly notBefore: number;
+}
+
+/** `tool@version` in the tenant that owns the tool: what a handler serves and a lane waits for. */
+export function laneKeyOf(toolTenant: string, tool: string, version: string): string {
+  return `${toolTenant}/${tool}@${version}`;
+}

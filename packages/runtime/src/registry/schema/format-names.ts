@@ -1,0 +1,27 @@
+// The formats that are checked; every other format is an annotation.
+
+export const formatNames: ReadonlySet<string> = new Set([
+  "date",
+  "time",
+  "date-time",
+  "duration",
+  "uri",
+  "uri-reference",
+  "uri-template",
+  "email",
+  "hostname",
+  "ipv4",
+  "ipv6",
+  "uuid",
+  "json-pointer",
+  "relative-json-pointer",
+  "regex",
+  "int32",
+  "int64",
+  "float",
+  "double",
+  "byte",
+  "binary",
+  "password",
+  "secret-ref",
+]);

@@ -1,0 +1,82 @@
+// A tool and its versions as data: what a manifest says once it has been read, checked and pinned.
+import type { SideEffectClass } from "@signalbox/protocol";
+import type { ExecutorType } from "../call/types.ts";
+
+export type Executor =
+  | { readonly type: "worker" }
+  | {
+      readonly type: "sandbox";
+      readonly runtime: "js" | "node" | "python" | "wasm" | "exec";
+      readonly entry: string;
+      readonly image?: string;
+      readonly min?: number;
+    }
+  | { readonly type: "mcp"; readonly server: string; readonly tool: string }
+  | { readonly type: "agent"; readonly agent: string };
+
+/** The `spec` of a manifest, defaults filled in; durations in ms, sizes in bytes. */
+export interface ToolSpec {
+  readonly executor: Executor;
+  /** JSON Schema of the input, as parsed JSON. */
+  readonly input: unknown;
+  /** JSON Schema of the output; undefined = anything. */
+  readonly output: unknown;
+  readonly sideEffectClass: SideEffectClass;
+  readonly scheduling: string;
+  readonly permissions: readonly string[];
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  readonly retry: {
+    readonly attempts: number;
+    readonly strategy: "fixed" | "linear" | "exponential";
+    readonly initialMs: number;
+    readonly maxMs: number;
+  };
+  readonly pure: boolean;
+  readonly cacheTtlMs: number;
+  readonly onIndeterminate: "ask" | "fail";
+  readonly limits: Readonly<Record<string, number>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly networkAllow: readonly string[];
+  readonly filesystem: { readonly read: readonly string[]; readonly write: readonly string[] };
+  readonly env: Readonly<Record<string, string>>;
+  readonly events: readonly string[];
+  readonly defaultPolicies: readonly string[];
+  readonly placement: { readonly match: Readonly<Record<string, string>>; readonly prefer: Readonly<Record<string, string>> };
+  readonly integrity: { readonly identities: readonly string[]; readonly imageDigests: readonly string[] };
+}
+
+export interface ToolMetadata {
+  readonly name: string;
+  readonly version: string;
+  readonly owner: string;
+  readonly description: string;
+  readonly category: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** One immutable published version. */
+export interface ToolVersion {
+  readonly tenant: string;
+  readonly tool: string;
+  readonly version: string;
+  readonly metadata: ToolMetadata;
+  readonly spec: ToolSpec;
+  /** SHA-256 (hex) of the canonical manifest. */
+  readonly manifestDigest: string;
+  readonly trust: "first_party" | "verified" | "untrusted";
+  readonly status: "active" | "deprecated" | "quarantined";
+  readonly publishedAt: number;
+  readonly publishedBy: string;
+}
+
+/** A tool's name in one tenant, and which version answers when a caller names none. */
+export interface ToolRecord {
+  readonly tenant: string;
+  readonly tool: string;
+  readonly activeVersion: string | null;
+  readonly description: string;
+  readonly sideEffectClass: SideEffectClass;
+  readonly executorType: ExecutorType;
+  readonly createdAt: number;
+}

@@ -1,0 +1,150 @@
+// What a front door can ask of the runtime, in one shape for REST, gRPC, MCP and the CLI.
+import type { Attempt, Call, CallEvent, CallState, LateResult, Priority } from "./call/types.ts";
+import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
+import type { Page } from "./ledger/port.ts";
+import type { ToolRecord, ToolVersion } from "./registry/types.ts";
+import type { Grant, Key, Principal, Scope } from "./tenancy/types.ts";
+
+/** An invoke request whose shape a door has checked; what the fields mean is design 04's table. */
+export interface InvokeRequest {
+  readonly tool: string;
+  readonly version?: string;
+  readonly tenant?: string;
+  readonly project?: string;
+  /** Parsed JSON; numbers that a double would round are `JSON.rawJSON` values. */
+  readonly input: unknown;
+  readonly context?: Readonly<Record<string, unknown>>;
+  readonly limits?: { readonly timeoutMs?: number; readonly maxOutputBytes?: number };
+  readonly mode: "sync" | "async";
+  readonly waitMs?: number;
+  readonly deadlineMs?: number;
+  readonly cancelOnDisconnect?: boolean;
+  readonly priority?: Priority;
+  readonly idempotencyKey?: string;
+  readonly traceparent?: string;
+}
+
+export interface Asked {
+  readonly principal: Principal;
+  readonly requestId: string;
+  /** Aborts when the caller goes away; only heeded where the request says `cancelOnDisconnect`, and to stop waiting. */
+  readonly signal?: AbortSignal;
+}
+
+/** `settled`: terminal. `parked`: waits for a person. `waiting`: async, or it outlived `waitMs`. */
+export interface InvokeAnswer {
+  readonly call: Call;
+  readonly progress: "settled" | "parked" | "waiting";
+  /** True when an idempotency key named a call that existed. */
+  readonly replayed: boolean;
+}
+
+export interface ExecutionDetail {
+  readonly call: Call;
+  readonly attempts: readonly Attempt[];
+  readonly lateResults: readonly LateResult[];
+  readonly events: readonly CallEvent[];
+}
+
+export interface ExecutionQuery {
+  readonly project?: string;
+  readonly tool?: string;
+  readonly status?: CallState;
+  readonly principal?: string;
+  readonly from?: number;
+  readonly to?: number;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface ToolView {
+  readonly record: ToolRecord;
+  readonly version: ToolVersion;
+  readonly versions: readonly string[];
+  /** Workers connected now that serve the shown version. */
+  readonly workers: number;
+}
+
+export interface NewKey {
+  readonly label: string;
+  readonly principal: string;
+  readonly project?: string;
+  readonly scopes: readonly (Scope | "*")[];
+  readonly roles?: readonly string[];
+  readonly expiresAt?: number;
+}
+
+export interface NewGrant {
+  readonly subject: string;
+  readonly project?: string;
+  readonly permissions: readonly string[];
+  readonly roles?: readonly string[];
+  readonly expiresAt?: number;
+}
+
+export interface WorkerView {
+  readonly workerId: string;
+  readonly incarnation: string;
+  readonly tenant: string;
+  readonly state: "ready" | "silent" | "draining" | "away";
+  readonly capacity: number;
+  readonly holding: number;
+  readonly handlers: readonly { readonly tool: string; readonly version: string; readonly maxConcurrency: number }[];
+  readonly connectedAt: number;
+  readonly lastHeardAt: number;
+}
+
+export interface RuntimeStatus {
+  readonly version: string;
+  readonly replica: string;
+  readonly startedAt: number;
+  readonly ready: boolean;
+  readonly draining: boolean;
+  /** Why it is not ready; empty when it is. */
+  readonly reasons: readonly string[];
+  readonly calls: Readonly<Partial<Record<CallState, number>>>;
+  readonly workers: number;
+}
+
+/** Every method throws SignalboxError with a code of the one error table, and nothing else on purpose. */
+export interface Service {
+  /** @param token the credential as the caller sent it, without `Bearer `. */
+  authenticate(token: string | undefined, requestId: string): Promise<Principal>;
+
+  invoke(asked: Asked, request: InvokeRequest): Promise<InvokeAnswer>;
+  getExecution(asked: Asked, executionId: string): Promise<ExecutionDetail>;
+  listExecutions(asked: Asked, query: ExecutionQuery): Promise<Page<Call>>;
+  /** Idempotent. `stopping` is true while the worker has yet to confirm. */
+  cancel(asked: Asked, executionId: string): Promise<{ readonly call: Call; readonly stopping: boolean }>;
+  /** A person's word on an indeterminate call. `outputJson` goes with `confirm`; none = the late result, if there is one. */
+  resolve(
+    asked: Asked,
+    executionId: string,
+    answer: { readonly verdict: "confirm" | "retry" | "fail"; readonly outputJson?: string; readonly comment?: string },
+  ): Promise<Call>;
+
+  /** @param document a parsed manifest (YAML or JSON). `alreadyThere` when the same digest was registered before. */
+  registerTool(
+    asked: Asked,
+    document: unknown,
+    options: { readonly activate?: boolean },
+  ): Promise<{ readonly version: ToolVersion; readonly alreadyThere: boolean; readonly active: boolean; readonly warnings: readonly string[] }>;
+  listTools(asked: Asked, limit: number, cursor?: string): Promise<Page<ToolRecord>>;
+  getTool(asked: Asked, tool: string, version?: string): Promise<ToolView>;
+  activateTool(asked: Asked, tool: string, version: string): Promise<ToolRecord>;
+
+  createKey(asked: Asked, key: NewKey): Promise<{ readonly key: Key; readonly secret: string }>;
+  listKeys(asked: Asked): Promise<readonly Key[]>;
+  revokeKey(asked: Asked, keyId: string): Promise<Key>;
+  createGrant(asked: Asked, grant: NewGrant): Promise<Grant>;
+  listGrants(asked: Asked): Promise<readonly Grant[]>;
+  revokeGrant(asked: Asked, grantId: string): Promise<Grant>;
+
+  listAudit(asked: Asked, filter: Omit<AuditFilter, "tenant">, limit: number, cursor?: string): Promise<Page<AuditRecord>>;
+  verifyAudit(asked: Asked): Promise<AuditVerdict>;
+  listWorkers(asked: Asked): Promise<readonly WorkerView[]>;
+
+  status(): RuntimeStatus;
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+}

@@ -1,0 +1,89 @@
+// Runs the command line in this process, with a terminal and an environment that a test makes up.
+import type { ExitCode } from "../../packages/runtime/src/cli/exit-codes.ts";
+import type { Compose, Io } from "../../packages/runtime/src/cli/io.ts";
+import { runCli } from "../../packages/runtime/src/cli/program.ts";
+
+/** 2026-01-31T12:00:00.000Z: the present of every command that a test runs. */
+export const presentMs = Date.UTC(2026, 0, 31, 12);
+
+export interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string;
+  readonly isTTY?: boolean;
+  readonly errIsTTY?: boolean;
+  readonly columns?: number;
+  readonly compose?: Partial<Compose>;
+  readonly progressAfterMs?: number;
+  /** Called with everything that stderr has got so far. */
+  readonly onErr?: (text: string) => void;
+}
+
+export interface CommandLine {
+  readonly ended: Promise<ExitCode>;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly signal: (name: "SIGINT" | "SIGTERM") => void;
+  /** Codes with which the process was told to end at once. */
+  readonly exits: readonly number[];
+}
+
+export interface Ended {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly err: string;
+}
+
+export function startCli(args: readonly string[], around: Surroundings = {}): CommandLine {
+  let out = "";
+  let err = "";
+  const exits: number[] = [];
+  const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
+  const io: Io = {
+    stdout: { write: (text) => (out += text) },
+    stderr: {
+      write(text) {
+        err += text;
+        around.onErr?.(err);
+      },
+    },
+    readStdin: async () => around.stdin ?? "",
+    env: around.env ?? {},
+    cwd: around.cwd ?? "/",
+    isTTY: around.isTTY ?? false,
+    errIsTTY: around.errIsTTY ?? false,
+    columns: around.columns,
+    now: () => presentMs,
+    newId: () => "0123",
+    onStop(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    exitNow: (code) => exits.push(code),
+    delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1 },
+    compose: async () => ({ ...nothingComposed, ...around.compose }),
+  };
+  return {
+    ended: runCli(args, io),
+    out: () => out,
+    err: () => err,
+    signal: (name) => listeners.forEach((listener) => listener(name)),
+    exits,
+  };
+}
+
+export async function cli(args: readonly string[], around: Surroundings = {}): Promise<Ended> {
+  const run = startCli(args, around);
+  const code = await run.ended;
+  return { code, out: run.out(), err: run.err() };
+}
+
+/** The environment with which a command finds this runtime. */
+export function reaching(url: string): { readonly env: Readonly<Record<string, string>> } {
+  return { env: { SIGNALBOX_URL: url, SIGNALBOX_KEY: "sbx_test" } };
+}
+
+const unscripted = async (): Promise<never> => {
+  throw new Error("the test has not said what this does");
+};
+const nothingComposed: Compose = { startDev: unscripted, resetLocalKey: unscripted, verifyLocal: unscripted };

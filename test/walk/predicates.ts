@@ -1,0 +1,89 @@
+// What must hold of every trace: sentences about the ledger and about what handlers really did.
+import { isSafe } from "@signalbox/protocol";
+import { isTerminal, type Call, type CallEvent } from "../../packages/runtime/src/call/types.ts";
+import { keyOf, type SimStore } from "./sim-ledger.ts";
+import type { Entry } from "./sim-worker.ts";
+
+const ends = new Set(["succeeded", "failed", "timed_out", "cancelled", "denied"]);
+
+export interface Trace {
+  readonly store: SimStore;
+  readonly entries: readonly Entry[];
+  /** Calls that a client was told were admitted. */
+  readonly acknowledged: readonly string[];
+  /** Ends that a caller was told. */
+  readonly told: readonly Call[];
+  /** How often a person said of a call that it did not happen. */
+  readonly retriesByPeople: ReadonlyMap<string, number>;
+}
+
+/** Every broken rule, in words; empty when the trace is good. */
+export function brokenRules(trace: Trace): string[] {
+  const broken = [...trace.store.violations];
+  const entriesOf = Map.groupBy(trace.entries, (entry) => entry.callId);
+  for (const call of trace.store.calls.values()) {
+    const entries = entriesOf.get(call.callId) ?? [];
+    broken.push(...enteredAtMostOnce(call, entries, trace.retriesByPeople.get(call.callId) ?? 0));
+    broken.push(...notStranded(call), ...attemptsMakeSense(call, trace.store), ...successIsReal(call, entries));
+    broken.push(...eventsTellIt(call, trace.store.events.get(keyOf(call)) ?? []));
+  }
+  for (const callId of trace.acknowledged) {
+    if (!trace.store.calls.has(callId)) broken.push(`${callId}: acknowledged, but not in the ledger`);
+  }
+  for (const call of trace.told) {
+    const row = trace.store.calls.get(keyOf(call));
+    if (isTerminal(call.state) && row?.state !== call.state) broken.push(`${call.callId}: told ${call.state}, stored ${row?.state}`);
+  }
+  broken.push(...onceALease(trace.entries));
+  return broken;
+}
+
+/** The promise of the house: an unsafe handler is entered once, or once more for each person who said "it did not happen". */
+function enteredAtMostOnce(call: Call, entries: readonly Entry[], retries: number): string[] {
+  if (isSafe(call.sideEffectClass) || entries.length <= 1 + retries) return [];
+  return [`${call.callId}: an unsafe handler was entered ${entries.length} times (${retries} retries by people)`];
+}
+
+function onceALease(entries: readonly Entry[]): string[] {
+  const seen = new Set<string>();
+  return entries.flatMap(({ callId, fence }) => {
+    const lease = `${callId}#${fence}`;
+    if (seen.has(lease)) return [`${lease}: one lease entered the handler twice`];
+    seen.add(lease);
+    return [];
+  });
+}
+
+/** After everything has come to rest: an end, or a question put to a person. */
+function notStranded(call: Call): string[] {
+  return isTerminal(call.state) || call.state === "indeterminate" ? [] : [`${call.callId}: stranded in ${call.state}`];
+}
+
+/** Every lease was answered, given back or taken away; a settled call has no open lease. */
+function attemptsMakeSense(call: Call, store: SimStore): string[] {
+  const broken: string[] = [];
+  for (const attempt of store.attempts.values()) {
+    if (attempt.callId !== call.callId) continue;
+    if (attempt.endedAt === null) broken.push(`${call.callId}: the lease ${attempt.fence} never ended`);
+    if (attempt.fence > call.fence) broken.push(`${call.callId}: a lease is newer than the call's fence`);
+  }
+  return broken;
+}
+
+/** A success says what some handler really returned. */
+function successIsReal(call: Call, entries: readonly Entry[]): string[] {
+  if (call.state !== "succeeded" || call.outputJson === '"confirmed"') return [];
+  const output = JSON.parse(call.outputJson ?? "null") as { callId?: string; fence?: number } | null;
+  const real = entries.some((entry) => entry.callId === output?.callId && entry.fence === output.fence);
+  return real && output?.callId === call.callId ? [] : [`${call.callId}: succeeded with an output that no handler gave`];
+}
+
+function eventsTellIt(call: Call, events: readonly CallEvent[]): string[] {
+  const broken: string[] = [];
+  const settled = events.filter((event) => ends.has(event.type));
+  if (settled.length > 1) broken.push(`${call.callId}: ${settled.length} ends in its events`);
+  if (settled.length === 1 && events.at(-1) !== settled[0]) broken.push(`${call.callId}: the end is not the last event`);
+  if (isTerminal(call.state) && settled[0]?.type !== call.state) broken.push(`${call.callId}: the events do not tell its end`);
+  if (events.length !== call.eventSeq) broken.push(`${call.callId}: ${events.length} events, but the row says ${call.eventSeq}`);
+  return broken;
+}

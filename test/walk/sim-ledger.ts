@@ -1,0 +1,140 @@
+// A ledger in memory that commits late, fails for a while, and may still write for a process that has died.
+import { isTerminal, type Attempt, type Call, type CallEvent, type LateResult } from "../../packages/runtime/src/call/types.ts";
+import { LedgerUnavailable, type CommitOutcome, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
+import type { AuditDraft } from "../../packages/runtime/src/call/audit-draft.ts";
+import type { Random } from "./random.ts";
+import type { SimTime } from "./sim-time.ts";
+
+interface Queued {
+  readonly unit: Unit;
+  readonly owner: { alive: boolean };
+  resolve(outcome: CommitOutcome): void;
+  reject(error: Error): void;
+}
+
+/** What the database holds; it outlives every process. */
+export class SimStore {
+  readonly calls = new Map<string, Call>();
+  readonly attempts = new Map<string, Attempt>();
+  readonly events = new Map<string, CallEvent[]>();
+  readonly audit: AuditDraft[] = [];
+  readonly late: LateResult[] = [];
+  /** Broken rules found while writing. */
+  readonly violations: string[] = [];
+  readonly #time: SimTime;
+  readonly #random: Random;
+  readonly #queue: Queued[] = [];
+  #busy = false;
+  failing = false;
+  /** Guards off shows that the walk finds a ledger that does not check. */
+  guards = true;
+
+  constructor(time: SimTime, random: Random) {
+    this.#time = time;
+    this.#random = random;
+  }
+
+  commit(unit: Unit, owner: { alive: boolean }): Promise<CommitOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<CommitOutcome>();
+    this.#queue.push({ unit, owner, resolve, reject });
+    this.#kick();
+    return promise;
+  }
+
+  /** Units of a dead process: some reach the database all the same, in order, the rest never do. */
+  crash(owner: { alive: boolean }): void {
+    owner.alive = false;
+    const own = this.#queue.filter((item) => item.owner === owner);
+    const landing = this.#random.below(own.length + 1);
+    for (const item of own.slice(landing)) this.#queue.splice(this.#queue.indexOf(item), 1);
+  }
+
+  get idle(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  #kick(): void {
+    if (this.#busy || this.#queue.length === 0) return;
+    this.#busy = true;
+    this.#time.after(this.#random.below(4), () => {
+      this.#busy = false;
+      const group = this.#queue.splice(0, 1 + this.#random.below(8));
+      for (const item of group) this.#settle(item);
+      this.#kick();
+    });
+  }
+
+  #settle({ unit, owner, resolve, reject }: Queued): void {
+    if (this.failing) {
+      if (owner.alive) reject(new LedgerUnavailable("the disk is full"));
+      return;
+    }
+    const outcome = this.#apply(unit);
+    if (owner.alive) resolve(outcome);
+  }
+
+  #apply(unit: Unit): CommitOutcome {
+    const guard = unit.writes[0];
+    if (guard !== undefined && !this.#holds(guard)) return { applied: false, write: 0 };
+    for (const write of unit.writes) this.#write(write);
+    return { applied: true };
+  }
+
+  #holds(write: Write): boolean {
+    if (write.op === "insert_call") return !this.calls.has(keyOf(write.row));
+    if (write.op !== "update_call" || !this.guards) return true;
+    const row = this.calls.get(keyOf(write.row));
+    return row !== undefined && row.state === write.expect.state && row.fence === write.expect.fence;
+  }
+
+  #write(write: Write): void {
+    switch (write.op) {
+      case "insert_call":
+        this.calls.set(keyOf(write.row), write.row);
+        return;
+      case "update_call": {
+        const before = this.calls.get(keyOf(write.row));
+        if (before !== undefined && isTerminal(before.state)) this.violations.push(`${write.row.callId}: a settled call was changed`);
+        if (before !== undefined && write.row.fence < before.fence) this.violations.push(`${write.row.callId}: the fence went back`);
+        this.calls.set(keyOf(write.row), write.row);
+        return;
+      }
+      case "insert_attempt":
+      case "update_attempt":
+        this.attempts.set(`${keyOf(write.row)}#${write.row.fence}`, write.row);
+        return;
+      case "append_event":
+        return this.#event(write.event);
+      case "append_audit":
+        this.audit.push(write.draft);
+        return;
+      case "keep_late_result":
+        this.late.push(write.row);
+        return;
+      case "renew_leases":
+        for (const lease of write.leases) this.#renew(lease);
+        return;
+      default:
+        throw new Error(`the walk's ledger knows no ${write.op}`);
+    }
+  }
+
+  #renew(lease: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }): void {
+    const row = this.calls.get(keyOf(lease));
+    if (row !== undefined && row.fence === lease.fence && !isTerminal(row.state)) {
+      this.calls.set(keyOf(lease), { ...row, leaseExpiresAt: lease.leaseExpiresAt });
+    }
+  }
+
+  #event(event: CallEvent): void {
+    const key = keyOf(event);
+    const events = this.events.get(key) ?? [];
+    if (event.seq !== events.length + 1) this.violations.push(`${event.callId}: event seq ${event.seq} follows ${events.length}`);
+    events.push(event);
+    this.events.set(key, events);
+  }
+}
+
+export function keyOf(row: { readonly tenant: string; readonly callId: string }): string {
+  return `${row.tenant}/${row.callId}`;
+}

@@ -1,0 +1,158 @@
+// A worker process in the walk: the SDK's real core, handlers that end at random, and a process that freezes and dies.
+import type { Invoke } from "@signalbox/protocol";
+import { createWorkerCore, type WorkerCore } from "../../packages/worker/src/core.ts";
+import type { WorkerInput, WorkerOutput } from "../../packages/worker/src/core-types.ts";
+import { Link, type NetworkFaults } from "./sim-link.ts";
+import type { Random } from "./random.ts";
+import type { SimTime } from "./sim-time.ts";
+
+/** Every entry into user code, over all workers and incarnations: the truth about side effects. */
+export interface Entry {
+  readonly callId: string;
+  readonly fence: number;
+  readonly at: number;
+  readonly worker: string;
+}
+
+export interface WorkerWorld {
+  readonly time: SimTime;
+  readonly random: Random;
+  readonly faults: NetworkFaults;
+  readonly entries: Entry[];
+  /** Hands the runtime's end of a new link over; false while there is no runtime. */
+  dial(link: Link, workerId: string): boolean;
+}
+
+export class SimWorker {
+  readonly workerId: string;
+  readonly #world: WorkerWorld;
+  readonly #tools: readonly string[];
+  #incarnation = 0;
+  #core: WorkerCore | undefined;
+  #link: Link | undefined;
+  #frozenUntil = 0;
+  #waiting: WorkerInput[] = [];
+
+  constructor(workerId: string, tools: readonly string[], world: WorkerWorld) {
+    this.workerId = workerId;
+    this.#tools = tools;
+    this.#world = world;
+  }
+
+  get up(): boolean {
+    return this.#core !== undefined;
+  }
+
+  start(): void {
+    const incarnation = ++this.#incarnation;
+    this.#core = createWorkerCore({
+      workerId: this.workerId,
+      incarnation: `inc${incarnation}`,
+      capacity: 3,
+      handlers: this.#tools.map((tool) => ({ tool, version: "1.0.0", maxConcurrency: 2, descriptorHash: "" })),
+    });
+    this.#tickWhile(incarnation);
+    this.#dial(incarnation);
+  }
+
+  kill(): void {
+    this.#core = undefined;
+    this.#waiting = [];
+    this.#link?.break("the worker died");
+    this.#link = undefined;
+  }
+
+  freeze(ms: number): void {
+    this.#frozenUntil = this.#world.time.now() + ms;
+    this.#world.time.after(ms, () => this.#thaw());
+  }
+
+  breakLink(): void {
+    this.#link?.break("the network broke");
+  }
+
+  #thaw(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const input of waiting) this.#take(input);
+  }
+
+  #tickWhile(incarnation: number): void {
+    if (this.#incarnation !== incarnation || this.#core === undefined) return;
+    this.#take({ type: "tick" });
+    this.#world.time.after(500, () => this.#tickWhile(incarnation));
+  }
+
+  #dial(incarnation: number): void {
+    const { time, random, faults } = this.#world;
+    if (this.#incarnation !== incarnation || this.#core === undefined) return;
+    const link = new Link(time, random, faults);
+    if (!this.#world.dial(link, this.workerId)) {
+      time.after(200 + random.below(1_000), () => this.#dial(incarnation));
+      return;
+    }
+    this.#link = link;
+    link.workerEnd.listen({
+      message: (message) => this.#link === link && this.#take({ type: "message", message }),
+      closed: () => {
+        if (this.#link !== link) return;
+        this.#link = undefined;
+        this.#take({ type: "disconnected" });
+        time.after(50 + random.below(1_000), () => this.#dial(incarnation));
+      },
+    });
+    this.#take({ type: "connected" });
+  }
+
+  #take(input: WorkerInput): void {
+    if (this.#core === undefined) return;
+    if (this.#world.time.now() < this.#frozenUntil) {
+      this.#waiting.push(input);
+      return;
+    }
+    for (const output of this.#core.on(input, this.#world.time.now())) this.#obey(output);
+  }
+
+  #obey(output: WorkerOutput): void {
+    switch (output.type) {
+      case "send":
+        this.#link?.workerEnd.send(output.message);
+        return;
+      case "start":
+        return this.#enter(output.invoke);
+      case "stop":
+      case "abandon":
+        return this.#askToStop(output.callId, output.fence);
+      case "reconnect":
+        this.#link?.break(output.reason);
+        return;
+      default:
+    }
+  }
+
+  #enter(invoke: Invoke): void {
+    const { time, random, entries } = this.#world;
+    const { callId, fence } = invoke;
+    entries.push({ callId, fence, at: time.now(), worker: `${this.workerId}/${this.#incarnation}` });
+    // Most handlers are quick, some are slow, a few outlive their timeout.
+    const kind = random.next();
+    const ms = kind < 0.8 ? random.below(200) : kind < 0.97 ? random.below(20_000) : 60_000;
+    this.#endLater(ms, callId, fence, random.chance(0.85));
+  }
+
+  #endLater(ms: number, callId: string, fence: number, well: boolean): void {
+    const incarnation = this.#incarnation;
+    const end = well
+      ? ({ status: "succeeded", outputJson: JSON.stringify({ callId, fence }) } as const)
+      : ({ status: "failed", error: { code: "declined", message: "no", retryable: false } } as const);
+    this.#world.time.after(ms, () => {
+      if (this.#incarnation === incarnation) this.#take({ type: "handler_ended", callId, fence, end });
+    });
+  }
+
+  /** Most handlers obey; some do not hear. A second end of the same lease is for the core to ignore. */
+  #askToStop(callId: string, fence: number): void {
+    const { random } = this.#world;
+    if (random.chance(0.7)) this.#endLater(random.below(1_000), callId, fence, false);
+  }
+}
