@@ -7,7 +7,7 @@ const parent = `
   const { spawn } = require("node:child_process");
   const grandchild = spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"], { stdio: "ignore" });
   console.log("a banner");
-  console.log(JSON.stringify({ event: "ready", grandchild: grandchild.pid }));
+  console.log(JSON.stringify({ ready: true, grandchild: grandchild.pid }));
   process.on("SIGTERM", () => process.exit(0));
 `;
 

@@ -11,8 +11,8 @@ export interface Child {
   readonly name: string;
   readonly pid: number;
   readonly process: ChildProcess;
-  /** The first JSON line on stdout whose `event` is this one; rejects when the process ends or the time is up. */
-  saying(event: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>>;
+  /** The first JSON line on stdout in which this field is true; rejects when the process ends or the time is up. */
+  saying(word: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>>;
   /** SIGTERM, then SIGKILL for the whole process group; resolves when the process is gone. */
   stop(): Promise<void>;
 }
@@ -69,15 +69,15 @@ function adopt(name: string, child: ChildProcess): Child {
     name,
     pid,
     process: child,
-    saying: (event, timeoutMs) =>
+    saying: (word, timeoutMs) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          const said = heard.find((line) => line["event"] === event);
+          const said = heard.find((line) => line[word] === true);
           if (said !== undefined) settle(() => resolve(said));
           else if (ended !== undefined) settle(() => reject(new Error(ended)));
         };
         const timer = setTimeout(() => {
-          settle(() => reject(new Error(`${name} did not say "${event}" in ${timeoutMs} ms: ${stderr.trim()}`)));
+          settle(() => reject(new Error(`${name} did not say "${word}" in ${timeoutMs} ms: ${stderr.trim()}`)));
         }, timeoutMs);
         const settle = (end: () => void): void => {
           clearTimeout(timer);

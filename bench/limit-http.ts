@@ -14,6 +14,6 @@ const server = createServer((request, response) => {
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the server has no port");
-  process.stdout.write(`${JSON.stringify({ event: "ready", http_port: address.port })}\n`);
+  process.stdout.write(`${JSON.stringify({ ready: true, url: `http://127.0.0.1:${address.port}` })}\n`);
 });
 process.on("SIGTERM", () => process.exit(0));

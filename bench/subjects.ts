@@ -37,12 +37,12 @@ export async function startFloor(dataParent: string): Promise<Subject> {
   const folder = makeFolder(dataParent, "floor");
   const server = startNode("the floor's server", [join(here, "floor/server.ts"), join(folder, "floor.db")]);
   const ready = await server.saying("ready", startTimeoutMs);
-  startNode("the floor's worker", [join(here, "floor/worker.ts"), `127.0.0.1:${port(ready, "grpc_port")}`]);
+  startNode("the floor's worker", [join(here, "floor/worker.ts"), text(ready, "grpc")]);
   await server.saying("worker", startTimeoutMs);
   return {
     name: "floor",
     pid: server.pid,
-    origin: `http://127.0.0.1:${port(ready, "http_port")}`,
+    origin: text(ready, "url"),
     path: "/call",
     headers: json,
     body,
@@ -56,7 +56,7 @@ export async function startHttp(): Promise<Subject> {
   return {
     name: "http",
     pid: server.pid,
-    origin: `http://127.0.0.1:${port(ready, "http_port")}`,
+    origin: text(ready, "url"),
     path: "/",
     headers: json,
     body,
@@ -67,24 +67,24 @@ export async function startHttp(): Promise<Subject> {
 /** `signalbox dev` as a user starts it, on a fresh data folder. */
 export async function startRuntime(
   dataParent: string,
-): Promise<{ readonly child: Child; readonly folder: string; readonly ready: Readonly<Record<string, unknown>> }> {
+): Promise<{ readonly child: Child; readonly ready: Readonly<Record<string, unknown>> }> {
   const folder = makeFolder(dataParent, "signalbox");
   const cli = join(here, "../packages/runtime/bin/signalbox.js");
   const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", "--tools", join(here, "tools")];
   const child = startNode("signalbox dev", [cli, ...args]);
   const ready = await child.saying("ready", startTimeoutMs);
-  return { child, folder, ready };
+  return { child, ready };
 }
 
 /** The runtime and one application worker that serves the echo. */
 export async function startSignalbox(dataParent: string): Promise<Subject> {
-  const { child, folder, ready } = await startRuntime(dataParent);
-  const { key } = JSON.parse(readFileSync(join(folder, "client.json"), "utf8")) as { key: string };
+  const { child, ready } = await startRuntime(dataParent);
+  const { key } = JSON.parse(readFileSync(text(ready, "key_file"), "utf8")) as { key: string };
   startNode("the echo worker", [join(here, "worker.ts")], {
-    SIGNALBOX_BENCH_ADDRESS: `127.0.0.1:${port(ready, "grpc_port")}`,
+    SIGNALBOX_BENCH_ADDRESS: text(ready, "grpc"),
     SIGNALBOX_BENCH_KEY: key,
   });
-  const origin = `http://127.0.0.1:${port(ready, "http_port")}`;
+  const origin = text(ready, "url");
   const headers = { ...json, authorization: `Bearer ${key}` };
   const subject: Subject = {
     name: "signalbox",
@@ -108,13 +108,13 @@ export async function startSignalbox(dataParent: string): Promise<Subject> {
 async function firstCall({ origin, path, headers, body: request, expect }: Subject): Promise<void> {
   const signal = AbortSignal.timeout(startTimeoutMs);
   const answer = await fetch(`${origin}${path}`, { method: "POST", headers, body: request, signal });
-  const text = await answer.text();
-  if (answer.status !== 200 || !text.includes(expect))
-    throw new Error(`the first call was answered ${answer.status}: ${text}`);
+  const said = await answer.text();
+  if (answer.status !== 200 || !said.includes(expect))
+    throw new Error(`the first call was answered ${answer.status}: ${said}`);
 }
 
-function port(ready: Readonly<Record<string, unknown>>, field: string): number {
+function text(ready: Readonly<Record<string, unknown>>, field: string): string {
   const value = ready[field];
-  if (typeof value !== "number") throw new Error(`the ready line has no number "${field}": ${JSON.stringify(ready)}`);
+  if (typeof value !== "string") throw new Error(`the ready line has no text "${field}": ${JSON.stringify(ready)}`);
   return value;
 }

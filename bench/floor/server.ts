@@ -43,7 +43,7 @@ function serveWorker(stream: ServerDuplexStream<Frame, Frame>): void {
   });
   stream.on("error", () => process.exit(1));
   stream.on("end", () => stream.end());
-  process.stdout.write(`${JSON.stringify({ event: "worker" })}\n`);
+  process.stdout.write(`${JSON.stringify({ worker: true })}\n`);
 }
 
 const grpc = new Server();
@@ -56,7 +56,8 @@ const grpcPort = await new Promise<number>((resolve, reject) => {
 await app.listen({ host: "127.0.0.1", port: 0 });
 const address = app.server.address();
 if (address === null || typeof address === "string") throw new Error("the HTTP server has no port");
-process.stdout.write(`${JSON.stringify({ event: "ready", http_port: address.port, grpc_port: grpcPort })}\n`);
+const ready = { ready: true, url: `http://127.0.0.1:${address.port}`, grpc: `127.0.0.1:${grpcPort}` };
+process.stdout.write(`${JSON.stringify(ready)}\n`);
 
 process.on("SIGTERM", () => {
   ledger.close();

@@ -102,7 +102,12 @@ function gatheredLog() {
   };
 }
 
-async function ask(port: number, method: string, path: string, { token = "alice-token", body, headers }: Sent = {}): Promise<Heard> {
+async function ask(
+  port: number,
+  method: string,
+  path: string,
+  { token = "alice-token", body, headers }: Sent = {},
+): Promise<Heard> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
     headers: {
@@ -114,7 +119,12 @@ async function ask(port: number, method: string, path: string, { token = "alice-
   });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
-  return { status: response.status, headers: response.headers, text, json: isJson ? (JSON.parse(text) as unknown) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson ? (JSON.parse(text) as unknown) : undefined,
+  };
 }
 
 function wire(port: number): Wire {
@@ -164,5 +174,7 @@ function wire(port: number): Wire {
 
 /** The head of a POST with alice's token, ready for its body. */
 export function postHead(path: string, ...headers: readonly string[]): string {
-  return ["POST " + path + " HTTP/1.1", "Host: test", "Authorization: Bearer alice-token", ...headers, "", ""].join("\r\n");
+  return ["POST " + path + " HTTP/1.1", "Host: test", "Authorization: Bearer alice-token", ...headers, "", ""].join(
+    "\r\n",
+  );
 }

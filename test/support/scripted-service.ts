@@ -158,7 +158,14 @@ export const scriptedVersion: ToolVersion = {
   tenant: "acme",
   tool: "echo",
   version: "1.2.0",
-  metadata: { name: "echo", version: "1.2.0", owner: "team-a", description: "Says what it is told", category: "test", labels: {} },
+  metadata: {
+    name: "echo",
+    version: "1.2.0",
+    owner: "team-a",
+    description: "Says what it is told",
+    category: "test",
+    labels: {},
+  },
   spec: {
     executor: { type: "worker" },
     input: { type: "object" },
@@ -237,20 +244,29 @@ function authenticate(token: string | undefined): Principal {
   if (token === "expired-token") throw new SignalboxError("token_expired", "This credential has expired.");
   if (token === "revoked-token") throw new SignalboxError("key_revoked", "This key was revoked.");
   const found = token === undefined ? undefined : scriptedPrincipals[token];
-  if (found === undefined) throw new SignalboxError("unauthenticated", "No valid credential. Send Authorization: Bearer <key>.");
+  if (found === undefined)
+    throw new SignalboxError("unauthenticated", "No valid credential. Send Authorization: Bearer <key>.");
   return found;
 }
 
 function invoke({ principal: who }: Asked, request: InvokeRequest): Call {
   if (!who.scopes.has("*") && !who.scopes.has("tools:invoke")) {
-    throw new SignalboxError("forbidden", "The scope tools:invoke is missing.", { details: { missing_scope: "tools:invoke" } });
+    throw new SignalboxError("forbidden", "The scope tools:invoke is missing.", {
+      details: { missing_scope: "tools:invoke" },
+    });
   }
-  return scriptedCall({ tenant: who.tenant, idempotencyKey: request.idempotencyKey ?? null, outputJson: JSON.stringify(request.input) });
+  return scriptedCall({
+    tenant: who.tenant,
+    idempotencyKey: request.idempotencyKey ?? null,
+    outputJson: JSON.stringify(request.input),
+  });
 }
 
 function find({ principal: who }: Asked, executionId: string): ExecutionDetail {
   if (who.tenant === "acme" && executionId === scriptedCallId) return scriptedDetail;
-  throw new SignalboxError("execution_not_found", `nothing under ${executionId} in ${who.tenant}`, { details: { looked_in: who.tenant } });
+  throw new SignalboxError("execution_not_found", `nothing under ${executionId} in ${who.tenant}`, {
+    details: { looked_in: who.tenant },
+  });
 }
 
 /** @param replaced methods that answer otherwise; they are recorded like the others */
@@ -261,7 +277,11 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
     invoke: async (asked, request) => {
       const call = invoke(asked, request);
       return request.mode === "async"
-        ? { call: { ...call, state: "queued", outputJson: null, settledAt: null }, progress: "waiting", replayed: false }
+        ? {
+            call: { ...call, state: "queued", outputJson: null, settledAt: null },
+            progress: "waiting",
+            replayed: false,
+          }
         : { call, progress: "settled", replayed: false };
     },
     getExecution: async (asked, id) => find(asked, id),

@@ -2,7 +2,7 @@
 import { isSafe } from "@signalbox/protocol";
 import { isTerminal, type Call, type CallEvent } from "../../packages/runtime/src/call/types.ts";
 import { keyOf, type SimStore } from "./sim-ledger.ts";
-import type { Entry } from "./sim-worker.ts";
+import type { Acknowledged, Entry } from "./sim-worker.ts";
 
 const ends = new Set(["succeeded", "failed", "timed_out", "cancelled", "denied"]);
 
@@ -13,6 +13,8 @@ export interface Trace {
   readonly acknowledged: readonly string[];
   /** Ends that a caller was told. */
   readonly told: readonly Call[];
+  /** Results that workers were told are stored. */
+  readonly stored: readonly Acknowledged[];
   /** How often a person said of a call that it did not happen. */
   readonly retriesByPeople: ReadonlyMap<string, number>;
 }
@@ -34,7 +36,7 @@ export function brokenRules(trace: Trace): string[] {
     const row = trace.store.calls.get(keyOf(call));
     if (isTerminal(call.state) && row?.state !== call.state) broken.push(`${call.callId}: told ${call.state}, stored ${row?.state}`);
   }
-  broken.push(...onceALease(trace.entries));
+  broken.push(...onceALease(trace.entries), ...writtenBefore(trace), ...storedIsStored(trace));
   return broken;
 }
 
@@ -51,6 +53,24 @@ function onceALease(entries: readonly Entry[]): string[] {
     if (seen.has(lease)) return [`${lease}: one lease entered the handler twice`];
     seen.add(lease);
     return [];
+  });
+}
+
+/** The lease was in the ledger before a worker heard of the call. */
+function writtenBefore({ entries, store }: Trace): string[] {
+  const leases = new Set([...store.attempts.values()].map(({ callId, fence }) => `${callId}#${fence}`));
+  return entries.flatMap(({ callId, fence }) =>
+    leases.has(`${callId}#${fence}`) ? [] : [`${callId}#${fence}: a handler was entered for a lease that was never written`],
+  );
+}
+
+/** Who was told "stored" finds its own result in the ledger, never another attempt's. */
+function storedIsStored({ stored, store }: Trace): string[] {
+  const rows = new Map([...store.calls.values()].map((call) => [call.callId, call]));
+  return stored.flatMap(({ callId, fence, outputJson }) => {
+    const row = rows.get(callId);
+    if (row?.state !== "succeeded" || row.outputJson === outputJson) return [];
+    return [`${callId}#${fence}: the worker was told "stored", but the ledger holds another result`];
   });
 }
 

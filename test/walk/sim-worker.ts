@@ -1,5 +1,5 @@
 // A worker process in the walk: the SDK's real core, handlers that end at random, and a process that freezes and dies.
-import type { Invoke } from "@signalbox/protocol";
+import type { Invoke, ResultAck } from "@signalbox/protocol";
 import { createWorkerCore, type WorkerCore } from "../../packages/worker/src/core.ts";
 import type { WorkerInput, WorkerOutput } from "../../packages/worker/src/core-types.ts";
 import { Link, type NetworkFaults } from "./sim-link.ts";
@@ -14,7 +14,15 @@ export interface Entry {
   readonly worker: string;
 }
 
+/** A worker was told that the result it sent under this lease is stored. */
+export interface Acknowledged {
+  readonly callId: string;
+  readonly fence: number;
+  readonly outputJson: string | undefined;
+}
+
 export interface WorkerWorld {
+  acknowledged(result: Acknowledged): void;
   readonly time: SimTime;
   readonly random: Random;
   readonly faults: NetworkFaults;
@@ -32,6 +40,8 @@ export class SimWorker {
   #link: Link | undefined;
   #frozenUntil = 0;
   #waiting: WorkerInput[] = [];
+  /** What this process said of each lease, by `callId#fence`. */
+  readonly #said = new Map<string, string | undefined>();
 
   constructor(workerId: string, tools: readonly string[], world: WorkerWorld) {
     this.workerId = workerId;
@@ -110,12 +120,21 @@ export class SimWorker {
       this.#waiting.push(input);
       return;
     }
+    if (input.type === "message" && input.message.type === "result_ack") this.#noteAck(input.message);
     for (const output of this.#core.on(input, this.#world.time.now())) this.#obey(output);
+  }
+
+  #noteAck({ callId, fence, verdict }: ResultAck): void {
+    const lease = `${callId}#${fence}`;
+    if (verdict === "stored" && this.#said.has(lease)) this.#world.acknowledged({ callId, fence, outputJson: this.#said.get(lease) });
   }
 
   #obey(output: WorkerOutput): void {
     switch (output.type) {
       case "send":
+        if (output.message.type === "result") {
+          this.#said.set(`${output.message.callId}#${output.message.fence}`, output.message.outputJson);
+        }
         this.#link?.workerEnd.send(output.message);
         return;
       case "start":

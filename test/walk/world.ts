@@ -8,14 +8,14 @@ import type { Call, CallIdentity } from "../../packages/runtime/src/call/types.t
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
 import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
-import type { Ledger } from "../../packages/runtime/src/ledger/port.ts";
+import { LedgerUnavailable, type Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { Line } from "../../packages/runtime/src/schedule/line.ts";
 import { brokenRules } from "./predicates.ts";
 import { seeded, type Random } from "./random.ts";
 import { SimStore, keyOf } from "./sim-ledger.ts";
 import type { Link, NetworkFaults } from "./sim-link.ts";
 import { SimTime } from "./sim-time.ts";
-import { SimWorker, type Entry } from "./sim-worker.ts";
+import { SimWorker, type Acknowledged, type Entry } from "./sim-worker.ts";
 
 const tools: Readonly<Record<string, SideEffectClass>> = {
   read: "read_only",
@@ -71,6 +71,7 @@ export class World {
   readonly entries: Entry[] = [];
   readonly acknowledged: string[] = [];
   readonly told: Call[] = [];
+  readonly stored: Acknowledged[] = [];
   readonly retries = new Map<string, number>();
   readonly #workers: SimWorker[];
   #replica: Replica | undefined;
@@ -87,6 +88,7 @@ export class World {
       random: this.#random,
       faults: this.#faults,
       entries: this.entries,
+      acknowledged: (result: Acknowledged) => this.#noteStored(result),
       dial: (link: Link) => this.#dial(link),
     };
     const names = Object.keys(tools);
@@ -142,6 +144,9 @@ export class World {
     const { store } = this;
     const ledger = {
       commit: (unit: Parameters<Ledger["commit"]>[0]) => store.commit(unit, life),
+      probe: async () => {
+        if (store.failing) throw new LedgerUnavailable("the disk is full");
+      },
       getCall: async (of: string, callId: string) => store.calls.get(keyOf({ tenant: of, callId })),
       attempts: async (of: string, callId: string) =>
         [...store.attempts.values()].filter((attempt) => attempt.tenant === of && attempt.callId === callId),
@@ -162,6 +167,13 @@ export class World {
   #heard(fields: object, message: string): void {
     const text = `${message} ${JSON.stringify(fields)}`;
     if (!text.includes("disk is full")) this.problems.push(text);
+  }
+
+  /** Whoever is told "stored" finds it stored at that very moment. */
+  #noteStored(result: Acknowledged): void {
+    this.stored.push(result);
+    const row = this.store.calls.get(keyOf({ tenant, callId: result.callId }));
+    if (row === undefined || !isTerminal(row.state)) this.problems.push(`${result.callId}: acknowledged before it was stored`);
   }
 
   #crashReplica(): void {
@@ -222,7 +234,7 @@ export class World {
     const identity = this.#identity();
     const { told } = replica.driver.waiters.listen(waitKey(tenant, identity.callId));
     void told.then((call) => replica.life.alive && this.told.push(call));
-    replica.driver.admit(identity, check, 0).then(
+    replica.driver.admit(identity, null, check, 0).then(
       (outcome) => {
         if (outcome.applied && replica.life.alive) this.acknowledged.push(keyOf(identity));
       },
@@ -274,5 +286,5 @@ const check = resultCheck(undefined, (text) => `h${text.length}`);
 
 /** Lets everything that was promised happen before time goes on; the corridor's chains are shorter than this. */
 async function microtasks(): Promise<void> {
-  for (let i = 0; i < 12; i++) await null;
+  for (let i = 0; i < 12; i++) await Promise.resolve();
 }

@@ -11,9 +11,10 @@ import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
 import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
 import { otelMeters } from "./adapters/otel/meters.ts";
 import { SqliteLedger } from "./adapters/sqlite/ledger.ts";
-import { echoManifest, serveEcho } from "./builtin-echo.ts";
-import { findManifests } from "./cli/manifest-files.ts";
-import { inlined, readSource } from "./cli/manifest-source.ts";
+import { verifyAuditFile } from "./adapters/sqlite/verify-file.ts";
+import { echoManifest, serveEcho } from "./adapters/builtin/echo.ts";
+import { findManifests } from "./adapters/files/manifest-files.ts";
+import { inlined, readSource } from "./adapters/files/manifest-source.ts";
 import { hubLimits } from "./config.ts";
 import type { Chance, Clock, Log } from "./corridor/ports.ts";
 import { readTool } from "./corridor/tools.ts";
@@ -320,9 +321,10 @@ async function registerFolders(runtime: Runtime, folders: readonly string[], log
 
 /** Makes a new admin key for a stopped runtime. @throws LedgerUnavailable while the runtime runs */
 export async function resetLocalKey(dataDir: string): Promise<{ readonly keyFile: string }> {
-  const folder = dataFolder(dataDir);
+  const folder = existing(dataDir);
   const clock = systemClock();
-  const setting: Setting = { folder, clock, chance: systemChance(), ledger: openExisting(folder, clock) };
+  const ledger = openLedger(folder, clock, createLog("silent"), () => undefined);
+  const setting: Setting = { folder, clock, chance: systemChance(), ledger };
   try {
     const { key, secret } = newAdminKey(setting);
     await setting.ledger.commit({
@@ -339,19 +341,16 @@ export async function resetLocalKey(dataDir: string): Promise<{ readonly keyFile
   }
 }
 
-/** Checks the audit of a stopped runtime's data folder, all tenants. */
+/** Checks the audit of a data folder, all tenants, reading only; the runtime may be running. */
 export async function verifyLocal(dataDir: string): Promise<AuditVerdict> {
-  const ledger = openExisting(dataFolder(dataDir), systemClock());
-  try {
-    return await ledger.verifyAudit();
-  } finally {
-    await ledger.close();
-  }
+  const folder = existing(dataDir);
+  return verifyAuditFile(folder.ledgerFile, auditKey(folder));
 }
 
-function openExisting(folder: DataFolder, clock: Clock): SqliteLedger {
+function existing(dataDir: string): DataFolder {
+  const folder = dataFolder(dataDir);
   if (!existsSync(folder.ledgerFile)) throw new Error(`${folder.path} holds no ledger; name the data folder with --data`);
-  return openLedger(folder, clock, createLog("silent"), () => undefined);
+  return folder;
 }
 
 function hostPort(host: string, port: number): string {

@@ -1,5 +1,5 @@
 // The corridor: takes a call from room to room, in order, and answers every front door with the same service.
-import type { Call, CallState } from "./call/types.ts";
+import type { CallState } from "./call/types.ts";
 import { callStates, isTerminal } from "./call/types.ts";
 import { createGrant, createKey, listAudit, listGrants, listKeys, revokeGrant, revokeKey, verifyAudit, type AdminPorts } from "./corridor/admin.ts";
 import { Catalog } from "./corridor/catalog.ts";
@@ -120,7 +120,7 @@ function serviceOf(ports: AdminPorts, status: () => RuntimeStatus): Service {
 function statusOf(ports: RuntimePorts, hub: Hub, driver: Driver, startedAt: number): RuntimeStatus {
   const reasons: string[] = [];
   if (hub.draining) reasons.push("draining");
-  if (driver.behind) reasons.push("ledger_unavailable");
+  if (driver.failing) reasons.push("ledger_unavailable");
   const calls: Partial<Record<CallState, number>> = {};
   for (const state of callStates) {
     if (isTerminal(state)) continue;

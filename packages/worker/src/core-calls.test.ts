@@ -64,6 +64,14 @@ describe("starting", () => {
     expect(worker.hear(safe)[0]).toEqual(accepted());
   });
 
+  test("a slot is free again when its call has ended", () => {
+    const worker = online({ handlers: [{ ...read, maxConcurrency: 1 }] });
+    for (const callId of ["c1", "c2", "c3"]) {
+      expect(worker.hear({ ...safe, callId })[0]).toEqual(send({ type: "accepted", callId, fence: 1 }));
+      worker.take({ type: "handler_ended", callId, fence: 1, end: ok });
+    }
+  });
+
   test("a manifest that calls safe what the code calls unsafe is refused", () => {
     const worker = online({ handlers: [{ ...read, sideEffectClass: "non_idempotent_write" }] });
     expect(worker.hear(safe)).toEqual([nacked("reject", "side_effect_class_mismatch")]);
@@ -117,13 +125,17 @@ describe("the same call again", () => {
     },
   );
 
-  test("a read is done again: an old answer would be stale", () => {
-    const worker = online();
-    worker.hear(safe);
-    worker.take(ended(ok));
-    const newer = { ...safe, fence: 2 };
-    expect(worker.hear(newer)).toEqual([accepted(2), started(2), { type: "start", invoke: newer }]);
-  });
+  test.each([undefined, "stored", "lease_lost"] as const)(
+    "a read is done again (after %s): an old answer would be stale",
+    (verdict) => {
+      const worker = online();
+      worker.hear(safe);
+      worker.take(ended(ok));
+      if (verdict !== undefined) worker.hear({ type: "result_ack", ...c1, verdict });
+      const newer = { ...safe, fence: 2 };
+      expect(worker.hear(newer)).toEqual([accepted(2), started(2), { type: "start", invoke: newer }]);
+    },
+  );
 
   test.each(["stored", "lease_lost"] as const)(
     "a write that succeeded is remembered after %s, for ten minutes",
@@ -153,6 +165,17 @@ describe("the same call again", () => {
     expect(worker.hear({ type: "go", callId: "c1", fence: 2 })).toEqual([started(2), { type: "start", invoke: again }]);
   });
 
+  test("a lease that is over is not run a second time, even if nothing of it is remembered", () => {
+    const worker = online();
+    worker.hear(safe);
+    worker.take(ended(broke));
+    worker.hear({ type: "result_ack", ...c1, verdict: "stored" });
+    expect(worker.hear(safe)).toEqual([nacked("retry_elsewhere", "lease_over")]);
+    worker.hear({ ...safe, fence: 2 });
+    worker.hear({ type: "cancel", callId: "c1", fence: 2, graceMs: 0, reason: "lost" });
+    expect(worker.hear({ ...safe, fence: 2 })).toEqual([nacked("retry_elsewhere", "lease_over", 2)]);
+  });
+
   test("one tenant's result never answers another tenant's call of the same id", () => {
     const worker = online();
     worker.hear(unsafe);
@@ -167,7 +190,7 @@ describe("the same call again", () => {
     worker.hear(unsafe);
     worker.hear({ type: "go", ...c1 });
     worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "lost" });
-    expect(worker.at(70).take(ended(ok))).toEqual([]);
+    expect(worker.at(70).take(ended(ok))).toEqual([nacked("retry_elsewhere", "dropped")]);
     expect(worker.hear({ ...unsafe, fence: 2 })).toEqual([accepted(2), send(succeeded(2, 70))]);
   });
 });
@@ -265,7 +288,7 @@ describe("stopping", () => {
     expect(worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "cancel" })).toEqual([]);
   });
 
-  test("lost: the handler is told, nothing is sent, the slot is free when it really ends", () => {
+  test("lost: the handler is told, no result is sent, and the slot is given back when it really ends", () => {
     const worker = online({ capacity: 1 });
     worker.hear(safe);
     expect(worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "lost" })).toEqual([{ type: "abandon", ...c1 }]);
@@ -281,14 +304,16 @@ describe("stopping", () => {
     ]);
     expect(worker.hear({ ...safe, fence: 2 })).toEqual([nacked("retry_elsewhere", "already_running", 2)]);
     expect(worker.take({ type: "progress", ...c1, percent: 50, message: "" })).toEqual([]);
-    expect(worker.take(ended(ok))).toEqual([]);
+    expect(worker.take(ended(ok))).toEqual([nacked("retry_elsewhere", "dropped")]);
     expect(worker.hear({ ...safe, callId: "c2" })).toHaveLength(3);
   });
 
-  test("lost before it started: it is forgotten", () => {
+  test("lost before it started: it is forgotten, and its slot is given back", () => {
     const worker = online();
     worker.hear(unsafe);
-    expect(worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "lost" })).toEqual([]);
+    expect(worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "lost" })).toEqual([
+      nacked("retry_elsewhere", "dropped"),
+    ]);
     expect(worker.hear({ type: "go", ...c1 })).toEqual([]);
   });
 

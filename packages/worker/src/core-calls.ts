@@ -12,10 +12,10 @@ import {
   type Result,
   type ResultAck,
   type SecretGrant,
-  type WorkError,
 } from "@signalbox/protocol";
 import { handlerKey, say, type CoreState, type LiveCall, type WorkerInput } from "./core-types.ts";
 import { charsOf } from "./done-window.ts";
+import { resultTooLarge } from "./failure.ts";
 
 /**
  * The runtime stops a call at `timeoutMs`; the worker's own net stands a little behind it, so that it only catches what
@@ -29,40 +29,52 @@ const heldResultsMax = 10_000;
 const outputBytesPerCallMax = 16 * limits.outputStreamBytesMax;
 const backlogBytesMax = 1024 * 1024;
 
+type NackWords = readonly [reason: Nack["reason"], code: string, message: string];
+const staleOrForeign: NackWords = [
+  "retry_elsewhere",
+  "stale_or_foreign",
+  "this worker knows a newer lease of that call id, or one of another tenant",
+];
+const alreadyRunning: NackWords = [
+  "retry_elsewhere",
+  "already_running",
+  "an older lease of this call is still running in this worker",
+];
+const leaseOver: NackWords = ["retry_elsewhere", "lease_over", "this lease of the call has ended in this worker"];
+const unacknowledged: NackWords = [
+  "retry_elsewhere",
+  "results_unacknowledged",
+  "too many results of this worker wait for an acknowledgement",
+];
+
 export function onInvoke(state: CoreState, invoke: Invoke, nowMs: number): void {
   const live = state.live.get(invoke.callId);
   const known = live?.invoke ?? state.held.get(invoke.callId)?.invoke;
   if (known !== undefined && (known.tenant !== invoke.tenant || invoke.fence < known.fence)) {
-    nack(
-      state,
-      invoke,
-      "retry_elsewhere",
-      "stale_or_foreign",
-      "this worker holds a newer lease of that call id, or another tenant's",
-    );
+    nack(state, invoke, ...staleOrForeign);
   } else if (live !== undefined) {
     onInvokeOfLive(state, live, invoke, nowMs);
-  } else if (!answerFromMemory(state, invoke, nowMs)) {
+  } else if (answerFromMemory(state, invoke, nowMs)) {
+    return;
+  } else if (invoke.fence <= state.done.lastFence(invoke.tenant, invoke.callId, nowMs)) {
+    nack(state, invoke, ...leaseOver);
+  } else {
     accept(state, invoke, nowMs);
   }
 }
 
 function onInvokeOfLive(state: CoreState, live: LiveCall, invoke: Invoke, nowMs: number): void {
-  if (invoke.fence === live.invoke.fence) {
-    // The same words again: the answer again. It does not start twice.
-    if (live.phase !== "abandoned") say(state, { type: "accepted", ...leaseOf(invoke) });
-  } else if (live.phase === "waiting") {
+  if (live.phase === "waiting" && invoke.fence > live.invoke.fence) {
     removeLive(state, live); // the older lease never reached user code
     accept(state, invoke, nowMs);
-  } else {
+  } else if (invoke.fence > live.invoke.fence) {
     // Its older lease is still in user code here, whatever the runtime thinks became of it.
-    nack(
-      state,
-      invoke,
-      "retry_elsewhere",
-      "already_running",
-      "an older lease of this call is still running in this worker",
-    );
+    nack(state, invoke, ...alreadyRunning);
+  } else if (live.phase === "abandoned") {
+    nack(state, invoke, ...leaseOver);
+  } else {
+    // The same words again: the same answer. It does not start twice.
+    say(state, { type: "accepted", ...leaseOf(invoke) });
   }
 }
 
@@ -73,10 +85,10 @@ function answerFromMemory(state: CoreState, invoke: Invoke, nowMs: number): bool
     release(state, invoke.callId); // reading again is harmless, and an old answer would be stale
     return false;
   }
-  const result = held?.result ?? state.done.find(invoke.tenant, invoke.callId, nowMs);
+  const result = held?.result ?? state.done.result(invoke.tenant, invoke.callId, nowMs);
   if (result === undefined) return false;
   if (invoke.fence < result.fence) {
-    nack(state, invoke, "retry_elsewhere", "stale_or_foreign", "this worker has finished a newer lease of this call");
+    nack(state, invoke, ...staleOrForeign);
   } else if (held === undefined && holdsTooMuch(state)) {
     nack(state, invoke, ...unacknowledged);
   } else {
@@ -109,13 +121,6 @@ function accept(state: CoreState, invoke: Invoke, nowMs: number): void {
   // An unsafe call waits for `Go`, even if the runtime forgot to say so.
   if (isSafe(invoke.sideEffectClass) && !invoke.needsGo) start(state, live, nowMs);
 }
-
-type NackWords = readonly [reason: Nack["reason"], code: string, message: string];
-const unacknowledged: NackWords = [
-  "retry_elsewhere",
-  "results_unacknowledged",
-  "too many results of this worker wait for an acknowledgement",
-];
 
 function refusalOf(state: CoreState, invoke: Invoke): NackWords | undefined {
   const handler = state.handlers.get(handlerKey(invoke.tool, invoke.version));
@@ -177,11 +182,18 @@ function stop(state: CoreState, live: LiveCall, reason: "cancel" | "timeout", gr
 export function lose(state: CoreState, live: LiveCall): void {
   if (live.phase === "waiting") {
     removeLive(state, live);
+    sayDropped(state, live);
   } else if (live.phase === "running") {
     live.phase = "abandoned";
     live.stop ??= "lost";
     state.out.push({ type: "abandon", ...leaseOf(live.invoke) });
   }
+}
+
+/** Tells the runtime that the slot of a lost lease is free; without it the slot comes back two heartbeats later. */
+function sayDropped(state: CoreState, live: LiveCall): void {
+  if (state.link === "online")
+    nack(state, live.invoke, "retry_elsewhere", "dropped", "the lost lease no longer holds a slot");
 }
 
 export function stopOverdue(state: CoreState, nowMs: number): void {
@@ -208,7 +220,7 @@ export function onHandlerEnded(state: CoreState, input: WorkerInput & { type: "h
       nowMs,
     );
   } else if (utf8Bytes(end.outputJson) > limits.resultBytesMax) {
-    finish(state, live, { ...base, status: "failed", error: tooLarge(utf8Bytes(end.outputJson)) }, nowMs);
+    finish(state, live, { ...base, status: "failed", error: resultTooLarge(utf8Bytes(end.outputJson)) }, nowMs);
   } else {
     // A handler that finished its work after it was asked to stop has still done it: the runtime decides what that means.
     const illFormed = end.illFormed === true ? { illFormed: true } : {};
@@ -223,16 +235,13 @@ function stopped(base: Omit<Result, "status">, live: LiveCall): Result {
   return { ...base, status: "cancelled", error: { code: "stopped_after_timeout", message, retryable: false } };
 }
 
-function tooLarge(bytes: number): WorkError {
-  const message = `the result has ${bytes} bytes, more than ${limits.resultBytesMax}: return a reference to it instead`;
-  return { code: "result_too_large", message, retryable: false };
-}
-
 /** Ends a live call with a result, which is kept until it is acknowledged, or with nothing when its lease is gone. */
 function finish(state: CoreState, live: LiveCall, result: Result, nowMs: number): void {
   removeLive(state, live);
+  state.done.ended(live.invoke.tenant, live.invoke.callId, live.invoke.fence, nowMs);
   if (live.phase === "abandoned") {
     remember(state, live.invoke, result, nowMs);
+    sayDropped(state, live);
     return;
   }
   hold(state, live.invoke, result);
@@ -242,7 +251,7 @@ function finish(state: CoreState, live: LiveCall, result: Result, nowMs: number)
 function hold(state: CoreState, invoke: Invoke, result: Result): void {
   release(state, invoke.callId);
   // The arguments may be a megabyte, and nobody needs them any more.
-  state.held.set(invoke.callId, { invoke: { ...invoke, argsJson: "" }, result });
+  state.held.set(invoke.callId, { invoke: { ...invoke, argsJson: "" }, result, beats: 0 });
   state.heldChars += charsOf(result);
 }
 
@@ -255,7 +264,7 @@ function release(state: CoreState, callId: string): void {
 
 function remember(state: CoreState, invoke: Invoke, result: Result, nowMs: number): void {
   if (invoke.sideEffectClass !== "read_only" && result.status === "succeeded")
-    state.done.add(invoke.tenant, result, nowMs);
+    state.done.keep(invoke.tenant, result, nowMs);
 }
 
 /** The runtime has said its last word about a held result. */

@@ -93,6 +93,8 @@ export interface LiveCall {
 export interface HeldResult {
   readonly invoke: Invoke;
   readonly result: Result;
+  /** Heartbeats that have named it; an answer that is still missing after one has been lost, and is asked for again. */
+  beats: number;
 }
 
 export type Link = "offline" | "registering" | "online";

@@ -73,6 +73,15 @@ describe("coming back", () => {
     return worker;
   }
   const doneResult = { ...succeeded(1, 0), callId: "done" };
+  const dropped = (callId: string): WorkerOutput =>
+    send({
+      type: "nack",
+      callId,
+      fence: 1,
+      reason: "retry_elsewhere",
+      code: "dropped",
+      message: expect.any(String) as string,
+    });
   const resync = (verdict: "keep" | "drop" | "acked"): RuntimeMessage => ({
     type: "registered",
     leaseTtlMs: 15_000,
@@ -103,11 +112,12 @@ describe("coming back", () => {
     reconnect(worker);
     expect(worker.hear(resync("drop"))).toEqual([
       { type: "registered" },
+      dropped("waits"),
       { type: "abandon", callId: "runs", fence: 1 },
       send(doneResult),
     ]);
     expect(worker.hear({ type: "go", callId: "waits", fence: 1 })).toEqual([]);
-    expect(worker.take({ type: "handler_ended", callId: "runs", fence: 1, end: ok })).toEqual([]);
+    expect(worker.take({ type: "handler_ended", callId: "runs", fence: 1, end: ok })).toEqual([dropped("runs")]);
     expect(reconnect(worker)).toEqual([
       send({ ...register, capacity: 8, handlers: [{ ...charge, maxConcurrency: 8 }, read] }),
     ]);
@@ -118,6 +128,7 @@ describe("coming back", () => {
     reconnect(worker);
     expect(worker.hear(resync("acked"))).toEqual([
       { type: "registered" },
+      dropped("waits"),
       { type: "abandon", callId: "runs", fence: 1 },
     ]);
   });
@@ -146,6 +157,18 @@ describe("coming back", () => {
     expect(worker.at(9).take(ended(ok))).toEqual([]);
     worker.take({ type: "connected" });
     expect(worker.hear(registered)).toEqual([{ type: "registered" }, send(succeeded(1, 9))]);
+  });
+
+  test("what a handler said without a stream is forgotten with its lease", () => {
+    const worker = online();
+    worker.hear(safe);
+    worker.take({ type: "disconnected" });
+    worker.take({ type: "progress", ...c1, percent: 1, message: "" });
+    worker.take({ type: "connected" });
+    const drop = { ...c1, verdict: "drop" as const };
+    expect(
+      worker.hear({ type: "registered", leaseTtlMs: 15_000, heartbeatMs: 5_000, resync: [drop], refused: [] }),
+    ).toEqual([{ type: "registered" }, { type: "abandon", ...c1 }]);
   });
 
   test("what a handler says without a stream waits for it, as far as it fits; a gap in seq shows the rest", () => {
@@ -178,6 +201,17 @@ describe("heartbeats", () => {
     expect(worker.at(5_000).take({ type: "tick" })).toEqual([beat]);
     expect(worker.at(5_100).take({ type: "tick" })).toEqual([]);
     expect(worker.at(10_200).take({ type: "tick" })).toEqual([beat]);
+  });
+
+  test("a result whose answer is missing after a heartbeat is told again before each of the next", () => {
+    const worker = online();
+    worker.hear(safe);
+    worker.take(ended(ok));
+    const beat = send({ type: "heartbeat", load: 0, inFlight: [{ ...c1, state: "done" }] });
+    expect(worker.at(5_000).take({ type: "tick" })).toEqual([beat]);
+    expect(worker.at(10_000).take({ type: "tick" })).toEqual([send(succeeded(1, 0)), beat]);
+    worker.hear({ type: "result_ack", ...c1, verdict: "stored" });
+    expect(worker.at(15_000).take({ type: "tick" })).toEqual([send({ type: "heartbeat", load: 0, inFlight: [] })]);
   });
 
   test("none before Registered, and none without a stream", () => {

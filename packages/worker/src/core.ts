@@ -217,6 +217,8 @@ function beat(state: CoreState, nowMs: number): void {
     return;
   }
   state.unansweredHeartbeats += 1;
+  // Said again before the heartbeat, so that the heartbeat never names as done what the runtime has not been told.
+  for (const held of state.held.values()) if (held.beats++ > 0) say(state, held.result);
   say(state, {
     type: "heartbeat",
     load: Math.min(1, state.live.size / state.config.capacity),

@@ -1,5 +1,13 @@
 // What a handler throws, and what becomes of it: one error shape with every text inside its bound.
-import { cutText, limits, stringifyWithBigInts, utf8Bytes, wellFormed, wellFormedJson } from "@signalbox/protocol";
+import {
+  cutText,
+  limits,
+  stringifyWithBigInts,
+  utf8Bytes,
+  wellFormed,
+  wellFormedJson,
+  type WorkError,
+} from "@signalbox/protocol";
 import type { HandlerEnd, StopReason } from "./core-types.ts";
 
 const codeDefault = "handler_error";
@@ -83,6 +91,11 @@ function detailsOf(details: unknown): { detailsJson?: string } {
   }
 }
 
+export function resultTooLarge(bytesMin: number): WorkError {
+  const message = `the result has ${bytesMin} bytes or more, over the ${limits.resultBytesMax} of a result: return a reference to it`;
+  return { code: "result_too_large", message, retryable: false };
+}
+
 /** A handler that returns nothing has the output `null`. */
 export function endOf(value: unknown): HandlerEnd {
   let json: string;
@@ -92,6 +105,8 @@ export function endOf(value: unknown): HandlerEnd {
     const why = error instanceof Error ? error.message : String(error);
     return failureOf(new ToolError("result_not_json", `the handler returned what is not JSON: ${why}`));
   }
+  // Each character is a byte at least: no need to look closely at fifty megabytes.
+  if (json.length > limits.resultBytesMax) return { status: "failed", error: resultTooLarge(json.length) };
   const { text, replaced } = wellFormedJson(json);
   return replaced
     ? { status: "succeeded", outputJson: text, illFormed: true }

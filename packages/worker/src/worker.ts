@@ -211,7 +211,8 @@ export class Worker {
   }
 
   #drain(): void {
-    if (this.#core === undefined) return;
+    // A worker that has left must not arm a timer again: it would keep its process alive.
+    if (this.#core === undefined || this.#finished) return;
     this.#cancelDrainTimer();
     this.#cancelDrainTimer = this.#world.after(this.#options.drainMs ?? limits.drainMs, () => this.#finish());
     this.#take({ type: "drain" });

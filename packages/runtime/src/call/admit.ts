@@ -1,7 +1,7 @@
 // The first row of a call: admitted to the queue, parked for an approval, or denied for good.
 import type { ErrorBody } from "@signalbox/protocol";
 import { begin, done, set, settle, tellEvent } from "./change.ts";
-import type { StepResult } from "./machine.ts";
+import type { EditedArgs, StepResult } from "./machine.ts";
 import type { Call, CallIdentity, CallProgress } from "./types.ts";
 
 function newProgress(now: number, startTag: number): CallProgress {
@@ -47,10 +47,18 @@ function born(identity: CallIdentity, now: number, startTag: number): Call {
 }
 
 /** Admitted to the queue; the hub may assign it in the same commit. */
-export function admit(identity: CallIdentity, now: number, options: { startTag: number; queueWaitMs: number }): StepResult {
+export function admit(
+  identity: CallIdentity,
+  now: number,
+  options: { startTag: number; queueWaitMs: number; edited: EditedArgs | null },
+): StepResult {
   const change = begin({ call: born(identity, now, options.startTag), lease: null }, now);
-  set(change, { queueDeadlineAt: now + options.queueWaitMs });
-  tellEvent(change, "requested", requestedData(identity));
+  const { edited } = options;
+  set(change, { queueDeadlineAt: now + options.queueWaitMs, effectiveArgsJson: edited?.argsJson ?? null });
+  tellEvent(change, "requested", {
+    ...requestedData(identity),
+    ...(edited === null ? {} : { nulls_taken_as_absent: edited.pointers }),
+  });
   tellEvent(change, "queued", { attempt: 1 });
   change.effects.push({ type: "enqueue" });
   return done(change, "commit");

@@ -22,6 +22,12 @@ export interface CheckedResult {
   readonly usage: Usage;
 }
 
+/** Arguments that validation changed before they run, and where (RFC 6901 pointers). */
+export interface EditedArgs {
+  readonly argsJson: string;
+  readonly pointers: readonly string[];
+}
+
 export type Happening =
   | { readonly type: "approved"; readonly by: readonly string[] }
   | { readonly type: "rejected"; readonly error: ErrorBody }

@@ -11,7 +11,7 @@ export function executionBlock(call: Call): Record<string, unknown> {
     queued_ms: call.dispatchedAt === null ? null : Math.max(0, call.dispatchedAt - call.admittedAt),
     start_ms:
       call.startedAt === null || call.dispatchedAt === null ? null : Math.max(0, call.startedAt - call.dispatchedAt),
-    duration_ms: call.usage?.durationMs ?? null,
+    duration_ms: call.usage === null ? null : Math.round(call.usage.durationMs * 1000) / 1000,
     resources: {
       cpu_ms: call.usage?.cpuMs ?? null,
       peak_memory_bytes: call.usage?.peakMemoryBytes ?? null,

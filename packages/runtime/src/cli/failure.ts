@@ -1,5 +1,7 @@
 // How a command fails: its own errors, and what is printed and returned for any error.
 import { SignalboxApiError } from "@signalbox/client";
+import { NoManifests } from "../adapters/files/manifest-files.ts";
+import { LedgerUnavailable } from "../ledger/port.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
@@ -45,6 +47,16 @@ export function reportFailure(error: unknown, context: FailureContext): ExitCode
     return exitCodes.interrupted;
   }
   if (error instanceof SignalboxApiError) return reportApiError(error, context);
+  if (error instanceof NoManifests) {
+    const { message, next } = error;
+    return reportFailure(new CliError(message, next === undefined ? {} : { next }), context);
+  }
+  if (error instanceof LedgerUnavailable) {
+    return reportFailure(
+      new CliError(error.message, { code: "ledger_unavailable", exitCode: exitCodes.unavailable }),
+      context,
+    );
+  }
   if (error instanceof CliError) {
     const next = error.next ?? (error.code === undefined ? undefined : nextStep(error.code, { details: {} }));
     if (context.json) io.stdout.write(prettyJson({ error: { code: error.code ?? "usage", message: error.message } }));
@@ -84,9 +96,10 @@ function errorObject(error: SignalboxApiError): unknown {
   return { error: { code, message, type: "client", retryable, details: {} } };
 }
 
-/** `details.fields` of an invalid input: where, and what is wrong there. */
+/** Of an invalid request: `fields` that the door refused, or `errors` that the tool's schema found. */
 function faultLines(details: Readonly<Record<string, unknown>>): readonly string[] {
-  const fields = Array.isArray(details["fields"]) ? (details["fields"] as readonly unknown[]) : [];
+  const found = details["fields"] ?? details["errors"];
+  const fields = Array.isArray(found) ? (found as readonly unknown[]) : [];
   const lines = fields.slice(0, faultsShownMax).flatMap((field) => {
     if (typeof field !== "object" || field === null || !("message" in field)) return [];
     const pointer = "pointer" in field ? String(field.pointer) : "";

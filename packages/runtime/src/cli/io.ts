@@ -1,4 +1,5 @@
 // What a command needs of its surroundings, as an argument: a terminal, an environment, and the runtime's own modes.
+import type { DevOptions, DevRuntime } from "../compose.ts";
 import type { AuditVerdict } from "../ledger/audit.ts";
 
 export interface Sink {
@@ -36,26 +37,6 @@ export interface Delays {
   /** Between two looks at a call that has yet to end: the first and the longest. */
   readonly lookFirstMs: number;
   readonly lookMsMax: number;
-}
-
-export interface DevOptions {
-  readonly host: string;
-  readonly httpPort: number;
-  readonly grpcPort: number;
-  readonly dataDir: string;
-  /** Every tool.yaml below these folders is registered at start. */
-  readonly toolsDirs: string[];
-  readonly drainMs?: number;
-  readonly log?: "json" | "pretty" | "silent";
-}
-
-export interface DevRuntime {
-  readonly httpPort: number;
-  readonly grpcPort: number;
-  readonly keyFile: string;
-  readonly firstStart: boolean;
-  stop(): Promise<void>;
-  readonly closed: Promise<void>;
 }
 
 /** What the commands that work on the local data folder, and `dev`, ask of the composition root. */

@@ -87,6 +87,13 @@ test("an error is told with its code, the next step, its faults and the request 
   });
 });
 
+test("what the schema of a tool found is told line by line too", async () => {
+  const details = { errors: [{ pointer: "/name", keyword: "required", message: "is required" }] };
+  const body = { error: { code: "invalid_input", message: "no", retryable: false, details } };
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ status: 400, body }] });
+  expect((await cli(["run", "hello.greet"], reaching(url))).err).toContain("\n  /name: is required\n");
+});
+
 test("with --json an error is the API's own object on stdout", async () => {
   const body = `{"error":{"code":"forbidden","message":"no","details":{"n":12345678901234567890}}}`;
   const { url } = await scriptedHttp({ "GET /v1/keys": [{ status: 403, body }] });

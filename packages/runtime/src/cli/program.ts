@@ -12,12 +12,12 @@ import { addStatus } from "./commands/status.ts";
 import { addTools } from "./commands/tools.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addWorkers } from "./commands/workers.ts";
+import { version } from "../version.ts";
 import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import { runsWith } from "./session.ts";
 import type { Result } from "./session.ts";
-import { cliVersion } from "./version.ts";
 
 const epilogue = `
 Where it connects:
@@ -44,7 +44,7 @@ function buildProgram(io: Io, result: Result): Command {
   const program = new Command("signalbox");
   program
     .description("Signalbox runs tools for AI agents: allowed, routed, run once, recorded.")
-    .version(cliVersion, "-V, --version", "print the version")
+    .version(version, "-V, --version", "print the version")
     // Options of a command stand behind its name, so that `run --version` can mean the tool's.
     .enablePositionalOptions()
     .exitOverride()

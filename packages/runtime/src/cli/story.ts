@@ -125,8 +125,16 @@ const untold: readonly string[] = ["tool", "version", "input_hash", "request_id"
 export function eventData(event: CallEvent): string {
   return Object.entries(event.data)
     .filter(([name, value]) => value !== null && value !== "" && !(event.type === "requested" && untold.includes(name)))
-    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name} ${eventValue(name, value)}`)
     .join(", ");
+}
+
+/** Long hashes and fractions of a millisecond are for programs. */
+function eventValue(name: string, value: unknown): string {
+  if (typeof value === "string") return /^[0-9a-f]{40,}$/.test(value) ? `${value.slice(0, 12)}…` : value;
+  return name.endsWith("_ms") && typeof value === "number"
+    ? String(Math.round(value * 10) / 10)
+    : JSON.stringify(value);
 }
 
 function attempts({ call, table }: StoryParts): string {
@@ -141,16 +149,16 @@ function attempts({ call, table }: StoryParts): string {
       { title: "LASTED", cell: lasted, align: "right" },
       {
         title: "ENDED",
-        cell: (one) =>
-          one.end_reason === null
-            ? "still held"
-            : one.error === null
-              ? one.end_reason
-              : `${one.end_reason} (${one.error.code})`,
+        cell: endText,
       },
     ],
     indent,
   );
+}
+
+function endText({ end_reason, error }: Attempt): string {
+  if (end_reason === null) return "still held";
+  return error === null || error.code === end_reason ? end_reason : `${end_reason} (${error.code})`;
 }
 
 function lasted({ dispatched_at, ended_at }: Attempt): string {

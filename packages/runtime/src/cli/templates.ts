@@ -64,11 +64,14 @@ function worker(tool: string): string {
 import { readFileSync } from "node:fs";
 import { Worker } from "@signalbox/worker";
 
-// On this machine \`signalbox dev\` has left a key. Elsewhere make one with the scope
-// workers:connect (signalbox keys create) and put it into SIGNALBOX_KEY.
-const key = process.env.SIGNALBOX_KEY ?? JSON.parse(readFileSync(".signalbox/client.json", "utf8")).key;
+// On this machine \`signalbox dev\` has left a key and its address. Elsewhere make a key with the
+// scope workers:connect (signalbox keys create), and set SIGNALBOX_KEY and SIGNALBOX_WORKER_ADDRESS.
+const local = process.env.SIGNALBOX_KEY ? {} : JSON.parse(readFileSync(".signalbox/client.json", "utf8"));
 
-const worker = new Worker({ key, address: process.env.SIGNALBOX_WORKER_ADDRESS ?? "127.0.0.1:9090" });
+const worker = new Worker({
+  key: process.env.SIGNALBOX_KEY || local.key,
+  address: process.env.SIGNALBOX_WORKER_ADDRESS ?? local.grpc ?? "127.0.0.1:9090",
+});
 
 worker.tool("${tool}", { version: "1.0.0", sideEffectClass: "read_only" }, async ({ name }, ctx) => {
   // Hand ctx.signal to whatever you wait for: it aborts when the call has to stop.

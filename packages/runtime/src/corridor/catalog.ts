@@ -2,8 +2,8 @@
 import type { Call } from "../call/types.ts";
 import type { ResultCheck } from "../dispatch/types.ts";
 import type { Ledger } from "../ledger/port.ts";
-import { createToolResolver, type ToolResolver } from "../registry/resolve.ts";
-import { compileSchema, type ValidateValue } from "../registry/schema.ts";
+import { createToolResolver, type MaySee, type ToolResolver } from "../registry/resolve.ts";
+import { compileToolSchemas, type CompiledSchema } from "../registry/schema.ts";
 import { SchemaCache } from "../registry/schema-cache.ts";
 import type { ToolVersion } from "../registry/types.ts";
 import { resultCheck } from "./check-result.ts";
@@ -11,7 +11,7 @@ import type { Hash } from "./ports.ts";
 
 export interface ReadyTool {
   readonly version: ToolVersion;
-  readonly validateInput: ValidateValue;
+  readonly input: CompiledSchema;
   readonly check: ResultCheck;
 }
 
@@ -32,8 +32,8 @@ export class Catalog {
   }
 
   /** What would run for this name and version; see the resolver for the outcomes. */
-  resolve(tenant: string, tool: string, requested: string) {
-    return this.#resolver.resolve(tenant, tool, requested);
+  resolve(tenant: string, tool: string, requested: string, maySee?: MaySee) {
+    return this.#resolver.resolve(tenant, tool, requested, maySee);
   }
 
   /** The version with its schemas compiled; both were checked when it was registered. */
@@ -43,8 +43,9 @@ export class Catalog {
   }
 
   #make(version: ToolVersion): ReadyTool {
-    const output = version.spec.output === undefined ? undefined : mustCompile(version, "output");
-    return { version, validateInput: mustCompile(version, "input"), check: resultCheck(output, this.#hash) };
+    const compiled = compileToolSchemas(version.spec);
+    if (!compiled.ok) throw new Error(`the stored schemas of ${version.tool}@${version.version} no longer compile`);
+    return { version, input: compiled.input, check: resultCheck(compiled.output?.validate, this.#hash) };
   }
 
   /** The check for a call that was admitted before this process started. */
@@ -56,10 +57,4 @@ export class Catalog {
   forget(tenant: string, tool: string): void {
     this.#resolver.forget(tenant, tool);
   }
-}
-
-function mustCompile(version: ToolVersion, which: "input" | "output"): ValidateValue {
-  const compiled = compileSchema(version.spec[which], which);
-  if (!compiled.ok) throw new Error(`the stored ${which} schema of ${version.tool}@${version.version} no longer compiles`);
-  return compiled.validate;
 }

@@ -1,6 +1,6 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
 import type { RuntimeMessage, WorkerMessage, WorkStream } from "@signalbox/protocol";
-import type { Happening, StepResult } from "../call/machine.ts";
+import type { EditedArgs, Happening, StepResult } from "../call/machine.ts";
 import type { Call, CallIdentity } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import type { HubOutput, ResultCheck, WorkerIdentity } from "../dispatch/types.ts";
@@ -37,6 +37,7 @@ export class Driver {
   readonly #admittedAt = new Map<string, number>();
   readonly #idle = new Set<() => void>();
   #streamCount = 0;
+  #failing = false;
   #armedFor = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
   #stopped = false;
@@ -50,15 +51,20 @@ export class Driver {
     return this.#backlog.length > 0;
   }
 
+  /** True from the first write that failed to the first one (or probe) that went well again. */
+  get failing(): boolean {
+    return this.#failing;
+  }
+
   /**
    * Admits a call. Resolves when its row (and its dispatch, where a worker was free) is stored.
    * @param since monotonic instant at which the request was read, for the dispatch figure
    * @throws LedgerUnavailable when nothing could be stored; the call does not exist then
    */
-  async admit(identity: CallIdentity, check: ResultCheck, since: number): Promise<CommitOutcome> {
+  async admit(identity: CallIdentity, edited: EditedArgs | null, check: ResultCheck, since: number): Promise<CommitOutcome> {
     const { hub, clock } = this.#ports;
     this.#refuseWhileBehind();
-    const ticket = hub.admit(identity, check, clock.now());
+    const ticket = hub.admit(identity, edited, check, clock.now());
     this.#admittedAt.set(identity.callId, since);
     const outcome = await this.#admission(ticket);
     if (!outcome.applied) this.#admittedAt.delete(identity.callId);
@@ -88,6 +94,7 @@ export class Driver {
       return outcome;
     } catch (error) {
       hub.withdrawn(ticket, clock.now());
+      if (error instanceof LedgerUnavailable) this.#fails(error);
       throw error;
     } finally {
       this.pump();
@@ -204,9 +211,14 @@ export class Driver {
   }
 
   #notCommitted(item: Backlogged, error: unknown): void {
-    const first = !this.behind;
     this.#backlog.push(item);
-    if (!first) return;
+    this.#fails(error);
+  }
+
+  /** Said once; from here on the ledger is tried again at intervals until it writes. */
+  #fails(error: unknown): void {
+    if (this.#failing) return;
+    this.#failing = true;
     this.#ports.log.error({ reason: String(error) }, "the ledger cannot write; changes wait and nothing is acknowledged");
     this.#retryLater();
   }
@@ -219,6 +231,11 @@ export class Driver {
   /** Tries the backlog in order; the first failure ends the try. */
   async #retry(): Promise<void> {
     const { ledger, log } = this.#ports;
+    try {
+      await ledger.probe();
+    } catch {
+      return this.#retryLater();
+    }
     for (let item = this.#backlog[0]; item !== undefined; item = this.#backlog[0]) {
       try {
         const outcome = await ledger.commit(item.unit);
@@ -232,6 +249,7 @@ export class Driver {
         this.#ports.hub.overtaken(item.ticket);
       }
     }
+    this.#failing = false;
     log.info({}, "the ledger writes again");
     this.pump();
   }

@@ -71,7 +71,7 @@ export async function cancel(
   const { told, stop } = ports.driver.waiters.listen(waitKey(tenant, executionId));
   try {
     const result = ports.driver.happen(tenant, executionId, { type: "cancel", by: principal.name });
-    if (result === undefined) return settledOrParked(ports, row);
+    if (result === undefined) return await settledOrParked(ports, row);
     if (!result.ok && result.reason === "cancel_in_indeterminate") throw resolveFirst(row);
     const live = ports.hub.find(tenant, executionId);
     if (live !== undefined && !isTerminal(live.state)) return { call: live, stopping: true };

@@ -1,9 +1,11 @@
 // The way of a call from the door to its admission: resolve, authorize, validate, decide, reserve, admit, and the wait for its end.
-import { canonicalJson, errorBody, limits, makeId, SignalboxError, toPlain, utf8Bytes } from "@signalbox/protocol";
+import { canonicalJson, errorBody, limits, makeId, SignalboxError, utf8Bytes } from "@signalbox/protocol";
+import type { EditedArgs } from "../call/machine.ts";
 import { isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import { LedgerUnavailable, type Ledger } from "../ledger/port.ts";
 import { missingPermissions } from "../policy/permission.ts";
+import type { Resolution } from "../registry/resolve.ts";
 import type { ToolVersion } from "../registry/types.ts";
 import type { Asked, InvokeAnswer, InvokeRequest } from "../service.ts";
 import type { Directory } from "../tenancy/directory.ts";
@@ -57,9 +59,9 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
     fingerprint: fingerprintOf(ports.hash, request, canonicalInput),
   };
   const decision = await authorize(ports, passage);
-  await validate(ports, passage);
+  const edited = await validate(ports, passage);
   await requireBackend(ports, passage);
-  return reserve(ports, passage, decision, since);
+  return reserve(ports, passage, { decision, edited, since });
 }
 
 /** SHA-256 over canonical JSON of tool, version as requested and input as sent. */
@@ -85,16 +87,31 @@ async function placeOf(ports: InvokePorts, asked: Asked, request: InvokeRequest)
 
 async function resolveVersion(ports: InvokePorts, asked: Asked, request: InvokeRequest, project: string): Promise<ToolVersion> {
   const { principal, requestId } = asked;
-  const found = await ports.catalog.resolve(principal.tenant, request.tool, request.version ?? "");
+  const first = await storable(ports.catalog.resolve(principal.tenant, request.tool, request.version ?? ""));
+  if (first.ok) return first.version;
+  // Only now, off the fast path: near names, of those tools alone that the caller may learn of.
+  const granted = await storable(ports.directory.permissionsOf(principal, project, ports.clock.now()));
+  const maySee = (tool: string): boolean => missingPermissions(granted, [`tool:invoke:${tool}`]).length === 0;
+  const found = await storable(ports.catalog.resolve(principal.tenant, request.tool, request.version ?? "", maySee));
   if (found.ok) return found.version;
   const details: Record<string, unknown> = { tool: request.tool };
   if (request.version !== undefined) details["version"] = request.version;
-  if (found.reason === "not_found" && found.near.length > 0) details["did_you_mean"] = found.near;
-  const error =
-    found.reason === "quarantined"
-      ? new SignalboxError("integrity_violation", `${request.tool} is quarantined and does not run`, { details })
-      : new SignalboxError("tool_not_found", notFoundMessage(request), { details });
+  const error = unresolved(request, found, details);
   return ports.refusals.refuse(principal, requestId, error, { project, tool: request.tool, details });
+}
+
+function unresolved(request: InvokeRequest, found: Exclude<Resolution, { ok: true }>, details: Record<string, unknown>): SignalboxError {
+  if (found.reason === "bad_version") {
+    return new SignalboxError("invalid_input", `"${request.version}" is neither a version nor a range like ^1.2.0`, {
+      details: { ...details, fields: ["version"] },
+    });
+  }
+  if (found.reason === "quarantined") {
+    return new SignalboxError("integrity_violation", `${request.tool} is quarantined and does not run`, { details });
+  }
+  if (found.near.length > 0) details["did_you_mean"] = found.near;
+  if (found.versions.length > 0) details["versions"] = found.versions;
+  return new SignalboxError("tool_not_found", notFoundMessage(request), { details });
 }
 
 function notFoundMessage(request: InvokeRequest): string {
@@ -121,7 +138,16 @@ async function authorize(ports: InvokePorts, passage: Passage): Promise<Decision
   throw new SignalboxError("forbidden", message, { details: { missing }, executionId: call.callId });
 }
 
-async function validate(ports: InvokePorts, passage: Passage): Promise<void> {
+/** What admission needs to know of the stages before it. */
+interface Judged {
+  readonly decision: Decision;
+  /** Nulls for optional fields, taken out or replaced by the default. */
+  readonly edited: EditedArgs | null;
+  /** Monotonic instant at which the request was read. */
+  readonly since: number;
+}
+
+async function validate(ports: InvokePorts, passage: Passage): Promise<EditedArgs | null> {
   const { principal, requestId } = passage.asked;
   const { tool, version } = passage.tool.version;
   const facts = { project: passage.project, tool, version, inputHash: passage.inputHash };
@@ -130,12 +156,15 @@ async function validate(ports: InvokePorts, passage: Passage): Promise<void> {
     const error = new SignalboxError("payload_too_large", `the input has ${bytes} bytes; the limit is ${limits.inputBytesMax}`);
     await ports.refusals.refuse(principal, requestId, error, facts);
   }
-  const verdict = passage.tool.validateInput(toPlain(passage.request.input));
-  if (verdict.ok) return;
+  const verdict = passage.tool.input.validateInput(passage.request.input);
+  if (verdict.ok) {
+    if (verdict.edits.length === 0) return null;
+    return { argsJson: JSON.stringify(verdict.value), pointers: verdict.edits.map((edit) => edit.pointer) };
+  }
   const error = new SignalboxError("invalid_input", `the input does not match the input schema of ${tool}@${version}`, {
     details: { errors: verdict.errors },
   });
-  await ports.refusals.refuse(principal, requestId, error, facts);
+  return ports.refusals.refuse(principal, requestId, error, facts);
 }
 
 /** A sandbox tool needs a backend of sufficient rank; none is registered here yet, and nothing weaker will do. */
@@ -147,15 +176,15 @@ async function requireBackend(ports: InvokePorts, passage: Passage): Promise<voi
 }
 
 /** A key that is known answers with its call; a new one is bound in the admission's own commit. */
-async function reserve(ports: InvokePorts, passage: Passage, decision: Decision, since: number): Promise<InvokeAnswer> {
+async function reserve(ports: InvokePorts, passage: Passage, judged: Judged): Promise<InvokeAnswer> {
   const existing = await reserved(ports, passage);
   if (existing !== undefined) return answerExisting(ports, passage, existing);
   admissible(ports, passage);
-  const identity = identityOf(ports, passage, decision);
+  const identity = identityOf(ports, passage, judged.decision);
   const key = waitKey(identity.tenant, identity.callId);
   const { told, stop } = ports.driver.waiters.listen(key);
   try {
-    const outcome = await storable(ports.driver.admit(identity, passage.tool.check, since));
+    const outcome = await storable(ports.driver.admit(identity, judged.edited, passage.tool.check, judged.since));
     if (!outcome.applied) {
       const winner = await reserved(ports, passage);
       if (winner === undefined) throw new SignalboxError("conflict", "another request with this idempotency key is being admitted; try again");

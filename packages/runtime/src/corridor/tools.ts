@@ -2,8 +2,8 @@
 import { SignalboxError } from "@signalbox/protocol";
 import { missingPermissions } from "../policy/permission.ts";
 import { readManifest } from "../registry/manifest.ts";
-import { manifestText } from "../registry/digest.ts";
-import { compileSchema } from "../registry/schema.ts";
+import { manifestDigest } from "../registry/digest.ts";
+import { compileToolSchemas } from "../registry/schema.ts";
 import type { ToolRecord, ToolVersion } from "../registry/types.ts";
 import type { Page } from "../ledger/port.ts";
 import type { Asked, Service, ToolView } from "../service.ts";
@@ -21,13 +21,9 @@ export function readTool(document: unknown): { manifest: Extract<ReturnType<type
       details: { problems: manifest.problems },
     });
   }
-  const problems = (["input", "output"] as const).flatMap((which) => {
-    const schema = manifest.spec[which];
-    if (schema === undefined) return [];
-    const compiled = compileSchema(schema, which);
-    return compiled.ok ? [] : compiled.problems;
-  });
-  if (problems.length > 0) {
+  const compiled = compileToolSchemas(manifest.spec);
+  if (!compiled.ok) {
+    const { problems } = compiled;
     throw new SignalboxError("invalid_input", `a schema of the manifest cannot be used: ${first(problems)}`, { details: { problems } });
   }
   const { type } = manifest.spec.executor;
@@ -54,14 +50,14 @@ export async function registerTool(
   await ports.refusals.requireScope(principal, "tools:write", asked.requestId);
   const { manifest } = readTool(document);
   const { name: tool, version } = manifest.metadata;
-  const manifestDigest = ports.hash(manifestText(document));
+  const digest = manifestDigest(document, ports.hash);
   const row: ToolVersion = {
     tenant: principal.tenant,
     tool,
     version,
     metadata: manifest.metadata,
     spec: manifest.spec,
-    manifestDigest,
+    manifestDigest: digest,
     // Provenance decides, never the manifest: a tenant's own administrators are its first party.
     trust: "first_party",
     status: "active",
@@ -70,7 +66,7 @@ export async function registerTool(
   };
   const activate = options.activate ?? (await isFirst(ports, principal.tenant, tool));
   const details = { activated: activate };
-  const facts = { tool, version, manifestDigest };
+  const facts = { tool, version, manifestDigest: digest };
   const applied = await act(ports, asked, "tool.registered", { op: "insert_tool_version", row, activate }, details, facts);
   ports.catalog.forget(principal.tenant, tool);
   if (applied) return { version: row, alreadyThere: false, active: activate, warnings: warningTexts(manifest.warnings) };

@@ -6,14 +6,15 @@ import { isTerminal, type Call } from "../call/types.ts";
 import type { Unit, Write } from "../ledger/port.ts";
 import { callKey, sessionOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
-import { place } from "./place.ts";
 
 /** Applies one happening to an open call. `session`: who said it, so that an acknowledgement finds its way. */
 export function apply(state: HubState, entry: LiveCall, happening: Happening, now: number, session = 0): StepResult {
   const before = entry.live;
   const result = step(before, happening, now, state.limits);
   if (!result.ok) {
-    if (result.effects.length > 0) keepRefused(state, before.call.callId, result.effects, session);
+    // A settled call that is still in memory waits for its commit: the answer to its result comes with that, not sooner.
+    const answers = isTerminal(before.call.state) ? result.effects.filter((one) => one.type !== "ack" || one.verdict !== "stored") : result.effects;
+    if (answers.length > 0) keepRefused(state, before.call.callId, answers, session);
     return result;
   }
   entry.live = result.live;
@@ -26,7 +27,7 @@ export function apply(state: HubState, entry: LiveCall, happening: Happening, no
   } else if (result.durability === "commit") {
     commit(state, entry, writes, result.effects, session);
   }
-  atOnce(state, entry, result.effects, now, session);
+  atOnce(state, entry, result.effects, session);
   schedule(state, entry, now);
   return result;
 }
@@ -101,12 +102,13 @@ function sendAck(state: HubState, callId: string, ack: Extract<Effect, { type: "
 }
 
 /** Effects that rest on nothing that is not stored yet. */
-function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], now: number, session: number): void {
+function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], session: number): void {
   for (const effect of effects) {
     if (effect.type === "send_go") sendGo(state, entry, effect.fence, session);
     else if (effect.type === "avoid") entry.avoid.add(effect.workerId);
     else if (effect.type === "enqueue") {
-      place(state, entry, now);
+      state.line.add(entry.laneKey, entry.live.call);
+      state.unplaced.push(entry);
     } else if (effect.type === "attempt_ended") {
       const reason = effect.row.endReason;
       if (reason === "lease_expired" || reason === "indeterminate") state.out.push({ type: "routed", outcome: reason });

@@ -1,13 +1,13 @@
 // The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
 import type { Result, WorkerMessage } from "@signalbox/protocol";
 import { admit, deny } from "../call/admit.ts";
-import type { Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import type { EditedArgs, Effect, Happening, Live, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import { apply, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
-import { assignHappening, chooseSession, dispatchIfFree, fill } from "./place.ts";
+import { assignHappening, chooseSession, dispatchIfFree, fill, placeWaiting } from "./place.ts";
 import { callKey, laneOf, newState, sessionOf, type HubState } from "./state.ts";
 import { dropSession, hear, letGo } from "./talk.ts";
 import type { HubLimits, HubOutput, LiveCall, ResultCheck, Session, WaitingLine, WorkerIdentity } from "./types.ts";
@@ -67,9 +67,9 @@ export class Hub {
   }
 
   /** Admits a call, and dispatches it in the same commit when a worker is free. Returns the ticket of its unit. */
-  admit(identity: CallIdentity, check: ResultCheck, now: number): number {
+  admit(identity: CallIdentity, edited: EditedArgs | null, check: ResultCheck, now: number): number {
     const state = this.#state;
-    const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs }));
+    const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs, edited }));
     const entry = this.#enter(born.live, check, now);
     const effects: Effect[] = [...born.effects];
     const session = chooseSession(state, entry, now);
@@ -111,10 +111,12 @@ export class Hub {
     forget(state, entry);
     const session = sessionOf(state, entry);
     if (session !== undefined) letGo(state, session, call.callId, call.fence, now);
+    placeWaiting(state, now);
   }
 
   stored(ticket: number, now: number): void {
     stored(this.#state, ticket, now);
+    placeWaiting(this.#state, now);
   }
 
   /** The ledger refused a guarded unit: its row is another than ours. Memory gives way. */
@@ -177,7 +179,10 @@ export class Hub {
   /** Anything that a person or a program wants of an open call. */
   happen(tenant: string, callId: string, happening: Happening, now: number): StepResult | undefined {
     const entry = this.#state.calls.get(callKey(tenant, callId));
-    return entry === undefined ? undefined : apply(this.#state, entry, happening, now);
+    if (entry === undefined) return undefined;
+    const result = apply(this.#state, entry, happening, now);
+    placeWaiting(this.#state, now);
+    return result;
   }
 
   connect(sessionId: number, identity: WorkerIdentity, now: number): void {
@@ -199,7 +204,9 @@ export class Hub {
 
   message(sessionId: number, message: WorkerMessage, now: number): void {
     const session = this.#state.sessions.get(sessionId);
-    if (session !== undefined) hear(this.#state, session, message, now);
+    if (session === undefined) return;
+    hear(this.#state, session, message, now);
+    placeWaiting(this.#state, now);
   }
 
   disconnect(sessionId: number): void {
@@ -225,7 +232,8 @@ export class Hub {
   /** The instant at which {@link Hub.due} wants to be called next; Infinity when nothing waits. */
   nextDueAt(): number {
     const [first] = this.#state.unsaved;
-    const lazy = first?.unsaved == null ? Number.POSITIVE_INFINITY : first.unsaved.since + this.#state.limits.lazyWriteMs;
+    const since = first?.unsaved?.since ?? Number.POSITIVE_INFINITY;
+    const lazy = since + this.#state.limits.lazyWriteMs;
     return Math.min(lazy, this.#state.due.nextAt());
   }
 
@@ -236,6 +244,7 @@ export class Hub {
       const entry = state.calls.get(key);
       if (entry !== undefined) this.#look(entry, now);
     }
+    placeWaiting(state, now);
   }
 
   #look(entry: LiveCall, now: number): void {
@@ -258,13 +267,13 @@ export class Hub {
     schedule(state, entry, now);
   }
 
-  /** No new work from now on: neither admissions nor dispatches. Lazy writes go out. */
+  /**
+   * No new work from now on: neither admissions nor dispatches. Lazy writes go out.
+   * Workers are not told to drain: they finish what they hold, and come back to whoever listens next.
+   */
   drain(now: number): void {
     this.#state.draining = true;
     flushUnsaved(this.#state, now, true);
-    for (const session of this.#state.sessions.values()) {
-      this.#state.out.push({ type: "send", session: session.id, message: { type: "drain" } });
-    }
   }
 
   get draining(): boolean {

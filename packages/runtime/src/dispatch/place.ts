@@ -1,7 +1,7 @@
 // Finds a worker for a call, and a call for a worker that has a free slot.
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
 import { callKey, type HubState } from "./state.ts";
-import type { LiveCall, Session, Waiting } from "./types.ts";
+import type { LiveCall, Session } from "./types.ts";
 
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
 const lookAheadMax = 64;
@@ -36,21 +36,19 @@ function better(candidate: Session, best: Session | undefined): Session {
   return candidate.workerId < best.workerId ? candidate : best;
 }
 
-/** Dispatches a queued call at once if somebody is free, else puts it in line. */
-export function place(state: HubState, entry: LiveCall, now: number): void {
-  state.line.add(entry.laneKey, waitingOf(entry));
-  dispatchIfFree(state, entry, now);
+/** Offers what came back to the line to whoever is free. */
+export function placeWaiting(state: HubState, now: number): void {
+  while (state.unplaced.length > 0) {
+    const entries = state.unplaced;
+    state.unplaced = [];
+    for (const entry of entries) dispatchIfFree(state, entry, now);
+  }
 }
 
 export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): void {
   if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now) return;
   const session = chooseSession(state, entry, now);
   if (session !== undefined) assign(state, entry, session, now);
-}
-
-function waitingOf(entry: LiveCall): Waiting {
-  const { tenant, callId, startTag, notBefore } = entry.live.call;
-  return { tenant, callId, startTag, notBefore };
 }
 
 export function assignHappening(state: HubState, session: Session) {

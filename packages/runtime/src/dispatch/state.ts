@@ -25,6 +25,8 @@ export interface HubState {
   readonly calls: Map<string, LiveCall>;
   readonly due: DueHeap<string>;
   readonly unsaved: Set<LiveCall>;
+  /** Calls that came (back) to the line and have not been offered to anybody yet. */
+  unplaced: LiveCall[];
   readonly tickets: Map<number, Ticket>;
   /** Orders for the driver, in order. */
   out: HubOutput[];
@@ -45,6 +47,7 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     calls: new Map(),
     due: new DueHeap(),
     unsaved: new Set(),
+    unplaced: [],
     tickets: new Map(),
     out: [],
     nextTicket: 1,

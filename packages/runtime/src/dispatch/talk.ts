@@ -128,7 +128,7 @@ function takeBack(state: HubState, session: Session, entry: LiveCall, item: InFl
 /** Calls this incarnation was sent and does not name: they never reached it, unless it had said otherwise. */
 function disownRest(state: HubState, session: Session, message: Register, now: number): void {
   const named = new Set(message.inFlight.map((item) => item.callId));
-  for (const entry of [...callsLeasedBy(state, session)]) {
+  for (const entry of Array.from(callsLeasedBy(state, session))) {
     const { call, lease } = entry.live;
     if (named.has(call.callId) || session.holding.has(call.callId)) continue;
     if (entry.invokedOn === invokePending) {
@@ -161,7 +161,7 @@ function heartbeat(state: HubState, session: Session, message: Heartbeat, now: n
     const ticket = state.nextTicket++;
     state.out.push({ type: "commit", ticket, unit: { lazy: true, writes: [{ op: "renew_leases", leases: renewals }] }, admission: false });
   }
-  for (const held of [...session.holding.values()]) if (!named.has(held.callId)) missedBy(state, session, held, now);
+  for (const held of Array.from(session.holding.values())) if (!named.has(held.callId)) missedBy(state, session, held, now);
   fill(state, session, now);
 }
 

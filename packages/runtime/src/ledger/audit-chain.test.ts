@@ -105,6 +105,19 @@ describe("macs", () => {
     expect(new Set(macs).size).toBe(7);
   });
 
+  // These three were made with openssl dgst -sha256 -hmac.
+  test("are HMACs of texts that anybody can rebuild", () => {
+    const heads = [
+      { tenant: "acme", lane: "r2", seq: 4, hash: "cd" },
+      { tenant: "acme", lane: "r1", seq: 1, hash: "ab" },
+    ] as const;
+    expect([linkHash(hmac, firstPrevHash, '["acme"]'), headMac(hmac, heads[1]), anchorMac(hmac, heads)]).toEqual([
+      "fd850f3e4c7692c455f4fee75377e277300defa181c8c3aebc84fba3d049095a",
+      "908b7981956faca1997475ec9d7dc6cc5b737b8be80de88ee5a918af9a67d712",
+      "47f7d9f34ca80d5ae5db395edc4e6b814c3f7af15bc100944ee00bb27482eb8e",
+    ]);
+  });
+
   test("an anchor's does not depend on the order of its heads", () => {
     const heads = ["a", "b", "c"].map((tenant) => ({ tenant, lane: "r1", seq: 1, hash: "ab" }));
     expect(anchorMac(hmac, heads)).toBe(anchorMac(hmac, heads.toReversed()));

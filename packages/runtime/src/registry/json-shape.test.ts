@@ -20,12 +20,8 @@ test.each([
   [[, 1], [0], "nothing is not JSON"],
   [{ a: "\ud800" }, ["a"], "holds half of a surrogate pair: not well-formed text"],
   [{ "\ud800": 1 }, [], "has a key that is not well-formed text"],
-  [[[[[1]]]], [0, 0, 0, 0], "is nested more than 4 levels deep"],
 ])("%# is refused with its place", (value, keys, message) => {
-  const found = shapeProblem(value, within);
-  expect(message === "is nested more than 4 levels deep" ? found?.message : found).toEqual(
-    message === "is nested more than 4 levels deep" ? message : { keys, message },
-  );
+  expect(shapeProblem(value, within)).toEqual({ keys, message });
 });
 
 test("the depth may be reached, not passed", () => {

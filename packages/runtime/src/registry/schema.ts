@@ -23,7 +23,8 @@ export interface CompiledSchema {
   readonly warnings: readonly Problem[];
   /**
    * At most ten errors. The value is JSON of bounded depth; raw numbers and bigints count as the doubles they are
-   * near to. Never throws for such a value; one that costs too much to check is refused with the keyword `cost`.
+   * near to. Never throws for such a value; one that costs too much to check is refused with the keyword `cost`, and one
+   * whose check itself failed with `internal`.
    */
   readonly validate: ValidateValue;
   /**
@@ -77,6 +78,7 @@ const nullRoundsMax = 4;
 type Run = { readonly ok: true } | { readonly ok: false; readonly errors: readonly SchemaError[]; readonly nulls: readonly NullEdit[] };
 
 const tooCostly: SchemaError = { pointer: "", keyword: "cost", message: "costs too much to check against the schema: send less, or simplify the schema" };
+const notCheckable: SchemaError = { pointer: "", keyword: "internal", message: "could not be checked against the schema: simplify the schema" };
 
 function compiledSchema(run: ValidateFunction, budget: Budget, warnings: readonly Problem[]): CompiledSchema {
   const check = (value: unknown): Run => {
@@ -88,8 +90,9 @@ function compiledSchema(run: ValidateFunction, budget: Budget, warnings: readonl
       return { ok: false, errors: schemaErrors(errors), nulls: nullEdits(errors, plain) };
     } catch (error) {
       // RangeError: the stack ran out, which only a schema and a value of unusual depth together can do.
-      if (error instanceof CostExceeded || error instanceof RangeError) return { ok: false, errors: [tooCostly], nulls: [] };
-      throw error;
+      const costly = error instanceof CostExceeded || error instanceof RangeError;
+      // Anything else is a mistake in generated code. What could not be checked is not let through.
+      return { ok: false, errors: [costly ? tooCostly : notCheckable], nulls: [] };
     } finally {
       // The compiled function would keep the errors, and with them the value, until the next call.
       run.errors = null;

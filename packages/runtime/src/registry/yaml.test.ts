@@ -36,7 +36,7 @@ test.each([
   ["a:\n\t- 1", 2, "Tabs are not allowed"],
   ["a: 1\nb: [1, 2", 2, "Flow sequence"],
   ["a: b: c", 1, "Nested mappings"],
-  ["a: &a [*a]", 1, "is nested more than 48 levels deep"],
+  ["a: &a [*a]", 1, "has more than 20 aliases"],
 ])("%j is refused on line %d", (text, line, message) => {
   const parsed = parseDocument(text);
   if (parsed.ok) throw new Error("should be refused");
@@ -74,7 +74,7 @@ test.each([
   ["many small aliases", `a: &a 1\nb: [${Array(21).fill("*a").join(", ")}]`, "has more than 20 aliases"],
   ["many documents", "---\n".repeat(bytes / 4), "is too large"],
   ["wide", `[${"1,".repeat(20_000)}1]`, "has more than 20000 values"],
-  ["many keys", Array.from({ length: 20_001 }, (_, index) => `k${index}: 1`).join("\n"), "has more than 20000 values"],
+  ["many keys", Array.from({ length: 20_001 }, (_, index) => `k${index}: 1`).join("\n"), "is too large"],
 ])("hostile text ends quickly: %s", (_, text, message) => {
   const begun = performance.now();
   const parsed = parseDocument(text);

@@ -1,5 +1,5 @@
 // The gRPC server of a replica: its port, its limits and pings, its health service, and how it stops.
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server, ServerCredentials, logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import { limits } from "@signalbox/protocol";
 import { HealthImplementation } from "grpc-health-check";
 
@@ -31,6 +31,8 @@ const wholeServer = "";
 
 /** Rejects when the port cannot be taken; the error names it. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  // grpc-js tells stderr in its own words what this function and the streams report; its own variable still turns that on.
+  if (process.env["GRPC_VERBOSITY"] === undefined) setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
     "grpc.max_receive_message_length": limits.workMessageBytesMax,
     "grpc.max_send_message_length": limits.workMessageBytesMax,

@@ -2,7 +2,9 @@
 import { status, Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import {
   createOutbox,
+  cutText,
   errorTable,
+  wellFormed,
   workService,
   type ErrorCode,
   type RuntimeMessage,
@@ -29,6 +31,7 @@ type Call = ServerDuplexStream<WorkerMessage, RuntimeMessage>;
 const authenticateMsMaxDefault = 10_000;
 /** How long a peer that reads nothing may hold up the end of its stream. */
 const flushMsMax = 2_000;
+const statusCharsMax = 500;
 const bearer = /^Bearer +(\S+)$/i;
 
 /** Throws when the server has a Work service already. */
@@ -53,7 +56,10 @@ async function accept<Identity extends object>(call: Call, options: WorkDoorOpti
     );
     return;
   }
-  const answer = await withTimeout(options.authenticate(key), options.authenticateMsMax ?? authenticateMsMaxDefault);
+  const answer = await withTimeout(
+    () => options.authenticate(key),
+    options.authenticateMsMax ?? authenticateMsMaxDefault,
+  );
   if (call.cancelled) return;
   if (answer === undefined) {
     end(call, status.UNAVAILABLE, "the key cannot be checked now: try again later", "internal");
@@ -71,22 +77,24 @@ async function accept<Identity extends object>(call: Call, options: WorkDoorOpti
   }
 }
 
-/** Undefined when the promise is rejected or late. */
-function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+/** Undefined when the answer is an error or late. */
+function withTimeout<T>(ask: () => Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), ms);
     const settle = (value: T | undefined): void => {
       clearTimeout(timer);
       resolve(value);
     };
-    promise.then(settle, () => settle(undefined));
+    Promise.resolve()
+      .then(ask)
+      .then(settle, () => settle(undefined));
   });
 }
 
 function end(call: Call, code: number, message: string, errorCode: ErrorCode): void {
   const metadata = new Metadata();
   metadata.set("signalbox-error-code", errorCode);
-  call.emit("error", { code, details: printable(message), metadata });
+  call.emit("error", { code, details: oneLine(message), metadata });
 }
 
 function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
@@ -105,7 +113,7 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
     call.removeAllListeners("data");
     call.resume(); // reads on without looking, so that the end of the stream is seen
     // UNAVAILABLE is the code for "come back"; what was sent before is written first.
-    call.emit("error", { code: status.UNAVAILABLE, details: printable(reason) });
+    call.emit("error", { code: status.UNAVAILABLE, details: oneLine(reason) });
     const timer = setTimeout(() => call.destroy(), flushMsMax).unref();
     call.once("close", () => clearTimeout(timer));
     queueMicrotask(() => closed(reason));
@@ -114,11 +122,13 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
     write: (message, written) => call.write(message, written),
     overflow: close,
   });
-  call.once("cancelled", () => closed("the connection broke"));
-  call.once("end", () => {
+  // A worker that leaves and a connection that breaks look alike from here: a reset stream says "end" first.
+  const gone = (): void => {
     if (open) call.end();
-    closed("the worker ended the stream");
-  });
+    closed("the worker's side of the stream ended");
+  };
+  call.once("cancelled", gone);
+  call.once("end", gone);
   return {
     send(message) {
       if (open) outbox.send(message);
@@ -132,7 +142,8 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
   };
 }
 
-/** gRPC's status text is one line of bounded length in a header. */
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]+/g, " ").slice(0, 500);
+/** A status text is one line of bounded length in a header, and grpc-js cannot write ill-formed text. */
+function oneLine(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return wellFormed(cutText(text, statusCharsMax)).text.replace(/[\u0000-\u001f\u007f]+/g, " ");
 }

@@ -14,7 +14,11 @@ export function hasScope(principal: Principal, scope: Scope): boolean {
 }
 
 export function missingScope(scope: Scope): SignalboxError {
-  return new SignalboxError("forbidden", `this credential lacks the scope ${scope}; use a key that has it, or ask an administrator for one`, {
-    details: { reason: "missing_scope", missing_scope: scope },
-  });
+  return new SignalboxError(
+    "forbidden",
+    `this credential lacks the scope ${scope}; use a key that has it, or ask an administrator for one`,
+    {
+      details: { reason: "missing_scope", missing_scope: scope },
+    },
+  );
 }

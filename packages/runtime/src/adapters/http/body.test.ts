@@ -5,7 +5,8 @@ import type { Heard } from "../../../../../test/support/http-door.ts";
 import type { InvokeRequest } from "../../service.ts";
 
 const bodyMax = 1_048_576;
-const errorOf = (heard: Heard) => (heard.json as { error: { code: string; message: string; details: Record<string, unknown> } }).error;
+const errorOf = (heard: Heard) =>
+  (heard.json as { error: { code: string; message: string; details: Record<string, unknown> } }).error;
 
 /** A valid invoke request of exactly so many bytes. */
 function requestOf(bytes: number): string {
@@ -113,15 +114,20 @@ describe("text", () => {
     expect([heard.status, errorOf(heard).code]).toEqual([400, "invalid_input"]);
   });
 
-  test.each(["{", '{"tool":}', "tool: echo", '{"tool":"echo","input":1}}', "{'tool':'echo'}", '{"tool":"echo","input":01}', "\u0000"])(
-    "%j is malformed",
-    async (body) => {
-      const door = await openDoor();
-      const heard = await door.ask("POST", "/v1/executions", { body });
-      expect(heard.status).toBe(400);
-      expect(errorOf(heard)).toMatchObject({ code: "invalid_input", details: { reason: "malformed" } });
-    },
-  );
+  test.each([
+    "{",
+    '{"tool":}',
+    "tool: echo",
+    '{"tool":"echo","input":1}}',
+    "{'tool':'echo'}",
+    '{"tool":"echo","input":01}',
+    "\u0000",
+  ])("%j is malformed", async (body) => {
+    const door = await openDoor();
+    const heard = await door.ask("POST", "/v1/executions", { body });
+    expect(heard.status).toBe(400);
+    expect(errorOf(heard)).toMatchObject({ code: "invalid_input", details: { reason: "malformed" } });
+  });
 
   test.each([
     ["a lone continuation byte", [0x80]],
@@ -140,7 +146,10 @@ describe("text", () => {
     const door = await openDoor();
     const heard = await door.ask("POST", "/v1/executions", { body: '{"tool":"echo","input":{"a":[1,"\\ud800"]}}' });
     expect(heard.status).toBe(400);
-    expect(errorOf(heard)).toMatchObject({ code: "invalid_input", details: { reason: "lone_surrogate", pointer: "/input/a/1" } });
+    expect(errorOf(heard)).toMatchObject({
+      code: "invalid_input",
+      details: { reason: "lone_surrogate", pointer: "/input/a/1" },
+    });
   });
 
   test("a surrogate pair is a character like any other", async () => {
@@ -176,32 +185,44 @@ describe("text", () => {
 
   test("constructor and prototype are keys like any other", async () => {
     const door = await openDoor();
-    const heard = await door.ask("POST", "/v1/executions", { body: '{"tool":"echo","input":{"constructor":{"prototype":1}}}' });
+    const heard = await door.ask("POST", "/v1/executions", {
+      body: '{"tool":"echo","input":{"constructor":{"prototype":1}}}',
+    });
     expect(heard.json).toMatchObject({ output: { constructor: { prototype: 1 } } });
   });
 
-  test.each(["9007199254740993", "-9007199254740993", "0.12345678901234567890", "1e400", "123456789012345678901234567890"])(
-    "%s keeps its digits to the runtime and back",
-    async (digits) => {
-      const door = await openDoor();
-      const heard = await door.ask("POST", "/v1/executions", { body: `{"tool":"echo","input":{"n":${digits}}}` });
-      expect(heard.status).toBe(200);
-      const [request] = door.service.reached.find(({ method }) => method === "invoke")?.args as [InvokeRequest];
-      expect(JSON.stringify(request.input)).toBe(`{"n":${digits}}`);
-      expect(heard.text).toContain(`"output":{"n":${digits}}`);
-    },
-  );
+  test.each([
+    "9007199254740993",
+    "-9007199254740993",
+    "0.12345678901234567890",
+    "1e400",
+    "123456789012345678901234567890",
+  ])("%s keeps its digits to the runtime and back", async (digits) => {
+    const door = await openDoor();
+    const heard = await door.ask("POST", "/v1/executions", { body: `{"tool":"echo","input":{"n":${digits}}}` });
+    expect(heard.status).toBe(200);
+    const request = door.service.reached.find(({ method }) => method === "invoke")?.args[0] as
+      | InvokeRequest
+      | undefined;
+    expect(JSON.stringify(request?.input)).toBe(`{"n":${digits}}`);
+    expect(heard.text).toContain(`"output":{"n":${digits}}`);
+  });
 });
 
 describe("type", () => {
-  test.each(["application/json", "application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"', "application/vnd.acme+json"])(
-    "%s is taken",
-    async (type) => {
-      const door = await openDoor();
-      const heard = await door.ask("POST", "/v1/executions", { body: '{"tool":"echo","input":1}', headers: { "content-type": type } });
-      expect(heard.status).toBe(200);
-    },
-  );
+  test.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    'Application/JSON;charset="UTF-8"',
+    "application/vnd.acme+json",
+  ])("%s is taken", async (type) => {
+    const door = await openDoor();
+    const heard = await door.ask("POST", "/v1/executions", {
+      body: '{"tool":"echo","input":1}',
+      headers: { "content-type": type },
+    });
+    expect(heard.status).toBe(200);
+  });
 
   test.each([
     "text/plain",
@@ -213,7 +234,10 @@ describe("type", () => {
     "application/json-patch",
   ])("%s is refused as invalid input", async (type) => {
     const door = await openDoor();
-    const heard = await door.ask("POST", "/v1/executions", { body: '{"tool":"echo","input":1}', headers: { "content-type": type } });
+    const heard = await door.ask("POST", "/v1/executions", {
+      body: '{"tool":"echo","input":1}',
+      headers: { "content-type": type },
+    });
     expect([heard.status, errorOf(heard).code]).toEqual([400, "invalid_input"]);
   });
 
@@ -227,7 +251,10 @@ describe("type", () => {
   test("a compressed body is refused, not guessed at", async () => {
     const door = await openDoor();
     const heard = await door.ask("POST", "/v1/executions", { body: "{}", headers: { "content-encoding": "gzip" } });
-    expect([heard.status, errorOf(heard).message]).toEqual([400, "the body is compressed (Content-Encoding); send it as it is"]);
+    expect([heard.status, errorOf(heard).message]).toEqual([
+      400,
+      "the body is compressed (Content-Encoding); send it as it is",
+    ]);
   });
 
   test.each(["cancel", "audit"])("%s takes no body, and an empty object, and nothing else", async (what) => {

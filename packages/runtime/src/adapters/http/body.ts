@@ -10,9 +10,13 @@ export class CallerGone extends Error {
 }
 
 export function tooLarge(bytesMax: number): SignalboxError {
-  return new SignalboxError("payload_too_large", `the body is larger than ${bytesMax} bytes; send less, or refer to stored data instead`, {
-    details: { limit: "body_bytes_max", limit_bytes: bytesMax },
-  });
+  return new SignalboxError(
+    "payload_too_large",
+    `the body is larger than ${bytesMax} bytes; send less, or refer to stored data instead`,
+    {
+      details: { limit: "body_bytes_max", limit_bytes: bytesMax },
+    },
+  );
 }
 
 /** The length that the headers promise; undefined for a chunked body. */
@@ -65,13 +69,24 @@ export function bodyKind(headers: IncomingHttpHeaders, yamlToo: boolean): BodyKi
   if (encoding !== undefined && encoding !== "identity") {
     throw invalidInput("the body is compressed (Content-Encoding); send it as it is");
   }
-  const [type = "", ...parameters] = (headers["content-type"] ?? "").toLowerCase().split(";").map((part) => part.trim());
-  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8).replaceAll('"', "");
-  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8") throw invalidInput("the body must be UTF-8; its Content-Type names another charset");
+  const [type = "", ...parameters] = (headers["content-type"] ?? "")
+    .toLowerCase()
+    .split(";")
+    .map((part) => part.trim());
+  const charset = parameters
+    .find((parameter) => parameter.startsWith("charset="))
+    ?.slice(8)
+    .replaceAll('"', "");
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8")
+    throw invalidInput("the body must be UTF-8; its Content-Type names another charset");
   if (type === "application/json" || (type.startsWith("application/") && type.endsWith("+json"))) return "json";
   if (yamlToo && yamlTypes.has(type)) return "yaml";
   const wanted = yamlToo ? "application/json or application/yaml" : "application/json";
-  throw invalidInput(type === "" ? `the body has no Content-Type; send ${wanted}` : `a body of this Content-Type is not taken here; send ${wanted}`);
+  throw invalidInput(
+    type === ""
+      ? `the body has no Content-Type; send ${wanted}`
+      : `a body of this Content-Type is not taken here; send ${wanted}`,
+  );
 }
 
 /** Fatal: text with a byte that is no UTF-8 is refused, never repaired. */
@@ -93,6 +108,10 @@ export function parseJsonBody(text: string): unknown {
   if (parsed.ok) return parsed.value;
   const { kind, message, pointer, offset } = parsed.problem;
   throw new SignalboxError("invalid_input", message, {
-    details: { reason: kind, ...(pointer === undefined ? {} : { pointer }), ...(offset === undefined ? {} : { offset }) },
+    details: {
+      reason: kind,
+      ...(pointer === undefined ? {} : { pointer }),
+      ...(offset === undefined ? {} : { offset }),
+    },
   });
 }

@@ -1,14 +1,26 @@
 // Answers what never became a request: broken HTTP, headers that are too large, bytes that come too slowly.
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { SignalboxError } from "@signalbox/protocol";
 import { jsonType } from "./answer.ts";
 import { errorAnswer } from "./errors.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
-export function answerClientError(error: Error & { readonly code?: string }, socket: Socket, requestId: string, bounds: HttpLimits): void {
+export function answerClientError(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  requestId: string,
+  bounds: HttpLimits,
+): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
+  const pending = answerInWork(socket);
+  if (pending?.req.complete === true) {
+    // The trouble came after a whole request that is still in work: its answer is its own, and then the connection ends.
+    pending.once("close", () => socket.destroy());
+    return;
+  }
   // Not writable, or in the middle of an answer: a second status line would be read as part of the first answer's body.
-  if (!socket.writable || answerHasBegun(socket)) {
+  if (!socket.writable || pending?.headersSent === true) {
     socket.destroy();
     return;
   }
@@ -26,15 +38,15 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
 }
 
 /** Node keeps the answer in work on the socket itself; its own default handler looks there too. */
-function answerHasBegun(socket: Socket): boolean {
-  const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
-  return message?.headersSent === true;
+function answerInWork(socket: Socket): ServerResponse | undefined {
+  return (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 function wordsFor(code: string | undefined, bounds: HttpLimits): string {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
     return `the request did not arrive in time; send its headers within ${bounds.headersWaitMs} ms and the whole of it within ${bounds.requestWaitMs} ms`;
   }
-  if (code === "HPE_HEADER_OVERFLOW") return `the headers of the request are larger than ${bounds.headerBytesMax} bytes`;
+  if (code === "HPE_HEADER_OVERFLOW")
+    return `the headers of the request are larger than ${bounds.headerBytesMax} bytes`;
   return "the request is not well-formed HTTP/1.1";
 }

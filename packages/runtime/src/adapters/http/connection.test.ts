@@ -2,22 +2,36 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { openDoor, postHead } from "../../../../../test/support/http-door.ts";
-import { scriptedCall } from "../../../../../test/support/scripted-service.ts";
+import { scriptedCall, scriptedPrincipals } from "../../../../../test/support/scripted-service.ts";
 import type { Asked, InvokeAnswer } from "../../service.ts";
 
 const invokeBody = '{"tool":"echo","input":1}';
-const head = postHead("/v1/executions", "Content-Type: application/json", `Content-Length: ${invokeBody.length}`, "X-Request-Id: r-1");
+const head = postHead(
+  "/v1/executions",
+  "Content-Type: application/json",
+  `Content-Length: ${invokeBody.length}`,
+  "X-Request-Id: r-1",
+);
+
+/** A promise and the function that fulfils it. */
+function promised<T>(): { readonly promise: Promise<T>; readonly fulfil: (value: T) => void } {
+  let fulfil: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((resolve) => {
+    fulfil = resolve;
+  });
+  return { promise, fulfil };
+}
 
 /** An invoke that ends when the test says so, and tells when it has begun. */
 function heldInvoke() {
-  const begun = Promise.withResolvers<Asked>();
-  const end = Promise.withResolvers<void>();
+  const begun = promised<Asked>();
+  const end = promised<void>();
   const invoke = async (asked: Asked): Promise<InvokeAnswer> => {
-    begun.resolve(asked);
+    begun.fulfil(asked);
     await end.promise;
     return { call: scriptedCall(), progress: "settled", replayed: false };
   };
-  return { begun: begun.promise, end: end.resolve, invoke };
+  return { begun: begun.promise, end: () => end.fulfil(), invoke };
 }
 
 describe("a caller that goes away", () => {
@@ -38,13 +52,20 @@ describe("a caller that goes away", () => {
   });
 
   test("in the middle of its body: nothing reaches the runtime, and nothing is called an error of ours", async () => {
-    const door = await openDoor();
+    const known = promised<void>();
+    const door = await openDoor({
+      authenticate: async () => {
+        known.fulfil();
+        return scriptedPrincipals["alice-token"]!;
+      },
+    });
     const wire = door.wire();
     wire.send(head + invokeBody.slice(0, 10));
-    // The head has been read by the time a second request is answered.
-    await door.ask("GET", "/healthz");
+    await known.promise;
     wire.socket.destroy();
     await door.line((one) => one["request_id"] === "r-1" && one["caller_gone"] === true);
+    // Whatever else there was to do for that request is done by the time another one is answered.
+    await door.ask("GET", "/healthz");
     expect(door.lines.filter(({ level }) => level === "error")).toEqual([]);
     expect(door.service.reached.map(({ method }) => method)).not.toContain("invoke");
   });
@@ -78,7 +99,7 @@ describe("a caller that goes away", () => {
 });
 
 describe("a caller that is too slow", () => {
-  const bounds = { headersWaitMs: 60, requestWaitMs: 90, connectionCheckMs: 15 };
+  const bounds = { headersWaitMs: 250, requestWaitMs: 350, connectionCheckMs: 40 };
 
   test("with its headers", async () => {
     const door = await openDoor({}, { bounds });
@@ -86,7 +107,7 @@ describe("a caller that is too slow", () => {
     wire.send("GET /healthz HTTP/1.1\r\nHost: t\r\nX-Slow: ");
     const got = await wire.closed();
     expect(got).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(got).toContain("did not arrive in time; send its headers within 60 ms and the whole of it within 90 ms");
+    expect(got).toContain("did not arrive in time; send its headers within 250 ms and the whole of it within 350 ms");
     expect(got).toMatch(/\r\nX-Request-Id: req_[0-9A-Z]{26}\r\n/);
   });
 
@@ -121,7 +142,10 @@ describe("what is no request", () => {
   test.each([
     ["no HTTP", "HELO mail.example\r\n\r\n"],
     ["two lengths", "POST /v1/executions HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}"],
-    ["length and chunks together", "POST /v1/executions HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+    [
+      "length and chunks together",
+      "POST /v1/executions HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
     ["a header with a line break in it", "GET / HTTP/1.1\r\nHost: t\r\nX: a\rb\r\n\r\n"],
   ])("%s", async (_what, bytes) => {
     const door = await openDoor();
@@ -142,14 +166,16 @@ describe("what is no request", () => {
     expect(got).toContain("the headers of the request are larger than 16384 bytes");
   });
 
-  test("a second answer is never put into the first", async () => {
+  test("after a request that is still in work: that one is answered, nothing else is", async () => {
     const held = heldInvoke();
     const door = await openDoor({ invoke: held.invoke });
     const wire = door.wire();
-    wire.send(`${head}${invokeBody}not http at all\r\n\r\n`);
-    const got = await wire.closed();
-    expect(got.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    wire.send(`${head}${invokeBody}no HTTP at all\r\n\r\n`);
+    await held.begun;
     held.end();
+    const got = await wire.closed();
+    expect(got.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+    expect(got).toContain('"status":"succeeded"');
   });
 });
 
@@ -160,7 +186,7 @@ describe("keep-alive", () => {
     const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: t\r\n\r\n`;
     wire.send(get("/healthz") + get("/nowhere") + get("/readyz"));
     const got = await wire.until('"ready":true');
-    expect(got.match(/^HTTP\/1\.1 \d+/gm)).toEqual(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
+    expect(got.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 });
 
@@ -185,10 +211,11 @@ describe("closing", () => {
     const wire = door.wire();
     wire.send(head + invokeBody);
     const { signal } = await held.begun;
+    const aborted = new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
     const cut = wire.closed().catch(() => "reset");
     await door.close(20);
     await cut;
-    expect(signal?.aborted).toBe(true);
+    await aborted;
     held.end();
   });
 

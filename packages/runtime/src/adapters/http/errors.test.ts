@@ -58,11 +58,16 @@ test.each(told)("%s is told as HTTP %i, exactly in the shape", async (code, stat
       throw new SignalboxError(code, "some words", { details: { a: 1 }, executionId: "exec_7" });
     },
   });
-  const heard = await door.ask("POST", "/v1/executions", { body: '{"tool":"echo","input":1}', headers: { "x-request-id": "r" } });
+  const heard = await door.ask("POST", "/v1/executions", {
+    body: '{"tool":"echo","input":1}',
+    headers: { "x-request-id": "r" },
+  });
   expect(heard.status).toBe(status);
   const error = { code, message: "some words", type, retryable, details: { a: 1 }, request_id: "r" };
   if (sameForAll.includes(code)) {
-    expect(heard.json).toEqual({ error: { ...error, message: expect.stringContaining("there is no such") as string, details: {} } });
+    expect(heard.json).toEqual({
+      error: { ...error, message: expect.stringContaining("there is no such") as string, details: {} },
+    });
   } else {
     expect(heard.json).toEqual({ error, execution_id: "exec_7" });
   }

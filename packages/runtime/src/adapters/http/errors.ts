@@ -16,16 +16,30 @@ const sameForAll: Partial<Record<ErrorCode, string>> = {
 export function asSignalboxError(error: unknown): SignalboxError {
   if (error instanceof SignalboxError) return error;
   if (isRouterRefusal(error)) {
-    return new SignalboxError("invalid_input", "the request is not well formed; check its path and its Content-Type header", { cause: error });
+    return new SignalboxError(
+      "invalid_input",
+      "the request is not well formed; check its path and its Content-Type header",
+      { cause: error },
+    );
   }
-  return new SignalboxError("internal", "the runtime met an error of its own; its log names the cause under this request_id", { cause: error });
+  return new SignalboxError(
+    "internal",
+    "the runtime met an error of its own; its log names the cause under this request_id",
+    { cause: error },
+  );
 }
 
 /** fastify's own refusals (a media type or a path that cannot be read) carry a code and a 4xx status. */
 function isRouterRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  return typeof code === "string" && code.startsWith("FST_ERR_") && typeof statusCode === "number" && statusCode >= 400 && statusCode < 500;
+  return (
+    typeof code === "string" &&
+    code.startsWith("FST_ERR_") &&
+    typeof statusCode === "number" &&
+    statusCode >= 400 &&
+    statusCode < 500
+  );
 }
 
 export function errorAnswer(error: SignalboxError, requestId: string): Answer {
@@ -49,7 +63,12 @@ export function failedCallAnswer(call: Call, requestId: string): Answer {
   const told = shownError({ ...error, details: boundedDetails(error.details) }, requestId);
   return {
     status: errorTable[code].http,
-    text: JSON.stringify({ error: told, execution_id: call.callId, status: call.state, execution: executionBlock(call) }),
+    text: JSON.stringify({
+      error: told,
+      execution_id: call.callId,
+      status: call.state,
+      execution: executionBlock(call),
+    }),
     headers: errorHeaders(code, told.details),
     executionId: call.callId,
     code: error.code,

@@ -25,7 +25,12 @@ declare module "fastify" {
   }
 }
 
-export function beginPassage(log: DoorLog, newRequestId: () => string, request: FastifyRequest, reply: FastifyReply): Passage {
+export function beginPassage(
+  log: DoorLog,
+  newRequestId: () => string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Passage {
   const passage: Passage = {
     requestId: requestIdOf(request.headers["x-request-id"], newRequestId),
     route: request.is404 ? "" : writtenPath({ path: request.routeOptions.url ?? "" }),

@@ -12,7 +12,9 @@ import type { HttpLimits } from "./http-limits.ts";
 const everywhere = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
 
 export function send(reply: FastifyReply, answer: Answer, requestId: string, bounds: HttpLimits): void {
-  reply.code(answer.status).headers({ ...everywhere, "content-type": answer.contentType ?? jsonType, "x-request-id": requestId });
+  reply
+    .code(answer.status)
+    .headers({ ...everywhere, "content-type": answer.contentType ?? jsonType, "x-request-id": requestId });
   if (answer.headers !== undefined) reply.headers(answer.headers);
   if (hasLongRest(reply.request.raw)) sendAndLinger(reply, answer.text, bounds);
   else void reply.send(answer.text);

@@ -30,7 +30,11 @@ const writtenRoutes = [
   "GET /readyz open",
   "GET /metrics open",
 ];
-const guarded = writtenRoutes.map((line) => line.split(" ")).filter(([, , scope]) => scope !== "open") as [string, string, string][];
+const guarded = writtenRoutes.map((line) => line.split(" ")).filter(([, , scope]) => scope !== "open") as [
+  string,
+  string,
+  string,
+][];
 const pathOf = (path: string): string => path.replace(":id", scriptedCallId).replace(":name", "echo");
 const errorOf = (heard: { readonly json: unknown }) => (heard.json as { error: Record<string, unknown> }).error;
 
@@ -40,18 +44,23 @@ test("every route stands in the table with its scope", () => {
 });
 
 describe("the order of the checks", () => {
-  test.each(guarded)("%s %s refuses who does not say who they are, before it looks at the body", async (method, path) => {
-    const door = await openDoor();
-    const body = method === "GET" ? {} : { body: "{" };
-    const heard = await door.ask(method, `${pathOf(path)}?stray=1`, { token: null, ...body });
-    expect(heard.status).toBe(401);
-    expect(errorOf(heard)["code"]).toBe("unauthenticated");
-    expect(heard.headers.get("www-authenticate")).toBe('Bearer realm="signalbox"');
-    expect(door.service.reached.map((one) => one.method)).toEqual(["authenticate"]);
-  });
+  test.each(guarded)(
+    "%s %s refuses who does not say who they are, before it looks at the body",
+    async (method, path) => {
+      const door = await openDoor();
+      const body = method === "GET" ? {} : { body: "{" };
+      const heard = await door.ask(method, `${pathOf(path)}?stray=1`, { token: null, ...body });
+      expect(heard.status).toBe(401);
+      expect(errorOf(heard)["code"]).toBe("unauthenticated");
+      expect(heard.headers.get("www-authenticate")).toBe('Bearer realm="signalbox"');
+      expect(door.service.reached.map((one) => one.method)).toEqual(["authenticate"]);
+    },
+  );
 
   test.each(guarded)("%s %s asks for its scope before it looks at the body: %s", async (method, path, scope) => {
-    const door = await openDoor({ authenticate: async () => ({ ...alice, scopes: new Set(["sessions:read"] as const) }) });
+    const door = await openDoor({
+      authenticate: async () => ({ ...alice, scopes: new Set(["sessions:read"] as const) }),
+    });
     const body = method === "GET" ? {} : { body: "{" };
     const heard = await door.ask(method, `${pathOf(path)}?stray=1`, body);
     expect(heard.status).toBe(403);
@@ -67,7 +76,10 @@ describe("the order of the checks", () => {
 
   test("vic, who lacks tools:invoke, learns that and nothing about his input", async () => {
     const door = await openDoor();
-    const heard = await door.ask("POST", "/v1/executions", { token: "vic-token", body: '{"tool":"echo","input":{},"strange":1}' });
+    const heard = await door.ask("POST", "/v1/executions", {
+      token: "vic-token",
+      body: '{"tool":"echo","input":{},"strange":1}',
+    });
     expect(heard.status).toBe(403);
     expect(errorOf(heard)).toMatchObject({ code: "forbidden", details: { missing_scope: "tools:invoke" } });
     expect(heard.text).not.toContain("strange");
@@ -77,9 +89,15 @@ describe("the order of the checks", () => {
     const told: unknown[] = [];
     const door = await openDoor(
       {},
-      { onForbidden: async ({ principal, requestId }, scope, route) => void told.push([principal.name, requestId, scope, route]) },
+      {
+        onForbidden: async ({ principal, requestId }, scope, route) =>
+          void told.push([principal.name, requestId, scope, route]),
+      },
     );
-    const heard = await door.ask("DELETE", "/v1/keys/key_1", { token: "vic-token", headers: { "x-request-id": "r-1" } });
+    const heard = await door.ask("DELETE", "/v1/keys/key_1", {
+      token: "vic-token",
+      headers: { "x-request-id": "r-1" },
+    });
     expect(heard.status).toBe(403);
     expect(told).toEqual([["user:vic", "r-1", "admin", "/v1/keys/:id"]]);
   });
@@ -111,7 +129,16 @@ const alice = scriptedPrincipals["alice-token"]!;
 
 describe("what is open to everybody", () => {
   test("health says that the process answers, even when it is not ready", async () => {
-    const status = { version: "0", replica: "r", startedAt: 0, ready: false, draining: true, reasons: ["draining"], calls: {}, workers: 0 };
+    const status = {
+      version: "0",
+      replica: "r",
+      startedAt: 0,
+      ready: false,
+      draining: true,
+      reasons: ["draining"],
+      calls: {},
+      workers: 0,
+    };
     const door = await openDoor({ status: () => status });
     const health = await door.ask("GET", "/healthz", { token: null });
     expect([health.status, health.json]).toEqual([200, { status: "ok" }]);
@@ -147,13 +174,16 @@ describe("what is open to everybody", () => {
 });
 
 describe("paths without a route", () => {
-  test.each(["/", "/v1", "/v2/tools", "/v1/executions/", "/v1/tools/a/b", "/v1/audit"])("POST %s is nowhere or somewhere else", async (path) => {
-    const door = await openDoor();
-    const heard = await door.ask("POST", path, { token: null, body: "{}" });
-    expect(heard.status).toBe(404);
-    expect(errorOf(heard)["code"]).toBe("route_not_found");
-    expect(door.service.reached).toEqual([]);
-  });
+  test.each(["/", "/v1", "/v2/tools", "/v1/executions/", "/v1/tools/a/b", "/v1/audit"])(
+    "POST %s is nowhere or somewhere else",
+    async (path) => {
+      const door = await openDoor();
+      const heard = await door.ask("POST", path, { token: null, body: "{}" });
+      expect(heard.status).toBe(404);
+      expect(errorOf(heard)["code"]).toBe("route_not_found");
+      expect(door.service.reached).toEqual([]);
+    },
+  );
 
   test.each([
     ["PUT", "/v1/executions", ["POST", "GET"]],
@@ -172,7 +202,12 @@ describe("paths without a route", () => {
     const door = await openDoor();
     const heard = await door.ask("GET", "/v1/tools/%zz", { headers: { "x-request-id": "bad-url" } });
     expect(heard.status).toBe(400);
-    expect(errorOf(heard)).toMatchObject({ code: "invalid_input", type: "invalid_request", retryable: false, request_id: "bad-url" });
+    expect(errorOf(heard)).toMatchObject({
+      code: "invalid_input",
+      type: "invalid_request",
+      retryable: false,
+      request_id: "bad-url",
+    });
   });
 
   test.each([

@@ -53,13 +53,23 @@ interface Door {
   readonly bounds: HttpLimits;
   readonly newRequestId: () => string;
   readonly onForbidden: NonNullable<HttpDoorOptions["onForbidden"]>;
+  closing: boolean;
 }
 
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
-  const { service, host, port, log = noLog, now = Date.now, random = pooledRandom(), onForbidden = async () => undefined } = options;
+  const {
+    service,
+    host,
+    port,
+    log = noLog,
+    now = Date.now,
+    random = pooledRandom(),
+    onForbidden = async () => undefined,
+  } = options;
   const metricsOpen = options.metricsOpen ?? isLoopback(host);
   const bounds = { ...httpLimits, ...options.bounds };
-  const door: Door = { service, log, bounds, onForbidden, newRequestId: () => makeId("req", now(), random(10)) };
+  const newRequestId = (): string => makeId("req", now(), random(10));
+  const door: Door = { service, log, bounds, onForbidden, newRequestId, closing: false };
   const app = listener(door);
   for (const route of routeTable) {
     if (route.scope !== null) addGuarded(app, door, route);
@@ -67,11 +77,13 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   }
   return {
     listen: async () => {
-      await app.listen({ host, port });
+      // For "localhost" fastify would open a second listener for the other address family, out of reach of our bounds.
+      await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
       const address = app.server.address();
       return { port: typeof address === "object" && address !== null ? address.port : port };
     },
     close: async (graceMs) => {
+      door.closing = true;
       const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
       try {
         await app.close();
@@ -127,7 +139,8 @@ function listener(door: Door): FastifyInstance {
 
 function routeNotFound(method: string, url: string): SignalboxError {
   const methods = methodsAt(url.split("?", 1)[0] ?? "");
-  if (methods.length === 0) return new SignalboxError("route_not_found", "there is nothing at this path; the API starts at /v1");
+  if (methods.length === 0)
+    return new SignalboxError("route_not_found", "there is nothing at this path; the API starts at /v1");
   return new SignalboxError("route_not_found", `this path does not take ${method}; it takes ${methods.join(", ")}`, {
     details: { allowed_methods: methods },
   });
@@ -189,7 +202,8 @@ function queryOf(route: GuardedRoute, request: FastifyRequest): unknown {
 /** fastify leaves the body undefined when the headers promise none. */
 function bodyOf(route: GuardedRoute, request: FastifyRequest): unknown {
   const bytes = request.body instanceof Buffer ? request.body : Buffer.alloc(0);
-  if (route.body === "json" || route.body === "manifest") return parseBody(bytes, bodyKind(request.headers, route.body === "manifest"));
+  if (route.body === "json" || route.body === "manifest")
+    return parseBody(bytes, bodyKind(request.headers, route.body === "manifest"));
   if (bytes.length === 0) return undefined;
   if (route.body === "none") {
     // The body of a GET is never read, so this is about DELETE.
@@ -203,6 +217,8 @@ function sendAnswer(door: Door, answer: Answer, request: FastifyRequest, reply: 
   passage.answeredAtMs = performance.now();
   passage.executionId = answer.executionId;
   passage.code = answer.code;
+  // An idle connection would hold the closing door open for as long as it is kept alive.
+  if (door.closing) reply.header("connection", "close");
   send(reply, answer, passage.requestId, door.bounds);
 }
 
@@ -215,7 +231,10 @@ function sendError(door: Door, cause: unknown, request: FastifyRequest, reply: F
   const passage = request.passage ?? beginPassage(door.log, door.newRequestId, request, reply);
   const error = asSignalboxError(cause);
   if (error.code === "internal") {
-    door.log.error({ request_id: passage.requestId, route: passage.route, err: error.cause ?? error }, "internal error");
+    door.log.error(
+      { request_id: passage.requestId, route: passage.route, err: error.cause ?? error },
+      "internal error",
+    );
   }
   sendAnswer(door, errorAnswer(error, passage.requestId), request, reply);
 }

@@ -57,6 +57,10 @@ describe("refused", () => {
     expect(refusal(`${lines} {}\n`).code).toBe("invalid_input");
   });
 
+  test("brackets without end, before the parser meets them", () => {
+    expect(refusal("[".repeat(257)).message).toBe("the YAML document is nested deeper than 64 levels");
+  });
+
   test("over 64 KiB", () => {
     expect(refusal(`a: ${"x".repeat(65_536)}`)).toMatchObject({ code: "payload_too_large" });
   });

@@ -13,14 +13,17 @@ export function parseYaml(text: string): unknown {
   const parsed = parseJson(jsonOf(text), { depthMax: limits.jsonDepthMax });
   if (parsed.ok) return parsed.value;
   const { kind, message, pointer } = parsed.problem;
-  throw new SignalboxError("invalid_input", message, { details: { reason: kind, ...(pointer === undefined ? {} : { pointer }) } });
+  throw new SignalboxError("invalid_input", message, {
+    details: { reason: kind, ...(pointer === undefined ? {} : { pointer }) },
+  });
 }
 
 function jsonOf(text: string): string {
   let json: string;
   try {
     const document = parseDocument(text, {
-      logLevel: "silent",
+      // Quieter levels would take the first of several documents and say nothing.
+      logLevel: "error",
       schema: "core",
       resolveKnownTags: false,
       intAsBigInt: true,
@@ -37,7 +40,8 @@ function jsonOf(text: string): string {
     // Aliases that unfold without end, and nesting beyond the parser's stack.
     throw refused("uses too many aliases, or nesting too deep, to be read");
   }
-  if (Buffer.byteLength(json) > limits.manifestBytesMax) throw yamlTooLarge("unfolds to more than", limits.manifestBytesMax);
+  if (Buffer.byteLength(json) > limits.manifestBytesMax)
+    throw yamlTooLarge("unfolds to more than", limits.manifestBytesMax);
   return json;
 }
 
@@ -48,7 +52,10 @@ function checkKeys(document: ReturnType<typeof parseDocument>): void {
       for (const { key } of map.items) {
         if (isAlias(key) || isMap(key) || !isScalar(key)) throw refused("has a key that is not plain text");
         const name = String(key.value);
-        if (seen.has(name)) throw refused(`has the key ${JSON.stringify(wellFormed(name.slice(0, limits.nameCharsMax)).text)} twice in one mapping`);
+        if (seen.has(name))
+          throw refused(
+            `has the key ${JSON.stringify(wellFormed(name.slice(0, limits.nameCharsMax)).text)} twice in one mapping`,
+          );
         seen.add(name);
       }
     },
@@ -71,14 +78,19 @@ function nestedTooDeep(text: string): boolean {
   return false;
 }
 
-const firstLine = (text: string): string => text.slice(0, limits.errorMessageCharsMax).split("\n", 1)[0]?.replace(/:$/, "") ?? "";
+const firstLine = (text: string): string =>
+  text.slice(0, limits.errorMessageCharsMax).split("\n", 1)[0]?.replace(/:$/, "") ?? "";
 
 function refused(what: string): SignalboxError {
   return new SignalboxError("invalid_input", `the YAML document ${what}`);
 }
 
 function yamlTooLarge(what: string, bytesMax: number): SignalboxError {
-  return new SignalboxError("payload_too_large", `the YAML document ${what} ${bytesMax} bytes; send the manifest as JSON, or make it smaller`, {
-    details: { limit: "manifest_bytes_max", limit_bytes: bytesMax },
-  });
+  return new SignalboxError(
+    "payload_too_large",
+    `the YAML document ${what} ${bytesMax} bytes; send the manifest as JSON, or make it smaller`,
+    {
+      details: { limit: "manifest_bytes_max", limit_bytes: bytesMax },
+    },
+  );
 }

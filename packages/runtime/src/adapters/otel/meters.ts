@@ -2,7 +2,7 @@
 import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import type { Counter, Histogram } from "@opentelemetry/api";
 import { AggregationType, MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
-import type { Labels, Meters } from "../../corridor/ports.ts";
+import type { Meters } from "../../corridor/ports.ts";
 
 /** Pulled by whoever reads `/metrics`; pushes nothing anywhere. */
 class PullReader extends MetricReader {
@@ -47,7 +47,7 @@ export function otelMeters(): Meters {
     count(name, labels, by = 1) {
       let counter = counters.get(name);
       if (counter === undefined) counters.set(name, (counter = meter.createCounter(name, about(name))));
-      counter.add(by, labels as Labels);
+      counter.add(by, labels);
     },
     observe(name, value, labels) {
       let histogram = histograms.get(name);
@@ -55,7 +55,7 @@ export function otelMeters(): Meters {
         const advice = name.endsWith("_seconds") ? { advice: { explicitBucketBoundaries: secondsBounds } } : {};
         histograms.set(name, (histogram = meter.createHistogram(name, { ...about(name), ...advice })));
       }
-      histogram.record(value, labels as Labels);
+      histogram.record(value, labels);
     },
     async text() {
       const { resourceMetrics } = await reader.collect();

@@ -95,8 +95,9 @@ export interface EventWriter {
 export function eventWriter(db: DatabaseSync): EventWriter {
   const insertNext = db.prepare(insertSql("events", eventColumns));
   const insertFirst = db.prepare(
-    `INSERT INTO events (${selectList(eventColumns)}) SELECT ?1, ?2, ?3, ?4, ?5, ?6
-      WHERE ?3 = 1 OR EXISTS (SELECT 1 FROM events WHERE tenant = ?1 AND call_id = ?2 AND seq = ?3 - 1)`,
+    `INSERT INTO events (${selectList(eventColumns)})
+      SELECT ?1, ?2, CAST(?3 AS BIGINT), CAST(?4 AS BIGINT), ?5, ?6 WHERE CAST(?3 AS BIGINT) = 1
+        OR EXISTS (SELECT 1 FROM events WHERE tenant = ?1 AND call_id = ?2 AND seq = CAST(?3 AS BIGINT) - 1)`,
   );
   const insertOutbox = db.prepare("INSERT INTO outbox (tenant, call_id, seq_from, seq_to) VALUES (?, ?, ?, ?)");
   let first: CallEvent | undefined;

@@ -38,9 +38,7 @@ export function statementCache(db: DatabaseSync): Prepared {
   };
 }
 
-const wholeCall = `${callColumns
-  .map(({ name }) => (name === "output_json" ? "COALESCE(c.output_json, b.bytes) AS output_json" : `c.${name}`))
-  .join(", ")} FROM calls AS c
+const wholeCall = `${callColumns.map(({ name }) => `c.${name}`).join(", ")}, b.bytes AS blob FROM calls AS c
     LEFT JOIN blobs AS b ON c.output_json IS NULL AND b.tenant = c.tenant AND b.hash = c.output_hash`;
 
 const listedCall = callColumns
@@ -48,10 +46,10 @@ const listedCall = callColumns
   .join(", ");
 
 function callOf(row: SqlRow): Call {
-  const output = row["output_json"];
-  if (output instanceof Uint8Array)
-    row["output_json"] = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString("utf8");
-  return decode<Call>(callColumns, row);
+  const { blob } = row;
+  if (!(blob instanceof Uint8Array)) return decode<Call>(callColumns, row);
+  const text = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).toString("utf8");
+  return decode<Call>(callColumns, { ...row, output_json: text });
 }
 
 function rowReader(prepared: Prepared) {

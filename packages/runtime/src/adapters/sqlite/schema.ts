@@ -9,6 +9,8 @@
 //   ) STRICT                                )
 //   ) STRICT, WITHOUT ROWID                 )
 //   text may hold U+0000                    it may not (the audit store replaces it, everything else is checked at the doors)
+//   text is ordered by its bytes            by the database's collation: make the database with collation C
+//   one writer, so outbox ids are visible in their order    they are not: a reader must not run ahead of open transactions
 // There are no foreign keys: every write stands in a unit that brings its own parent, and a check per row costs the hot path.
 // JSON stays text in both: digits and key order are part of what was hashed.
 

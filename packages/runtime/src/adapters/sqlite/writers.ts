@@ -6,29 +6,37 @@ import { callWriters, eventWriter } from "./call-writes.ts";
 import { registryWriters, tenancyWriters } from "./record-writes.ts";
 import type { WritersOf } from "./writers-of.ts";
 
-const guardedOps: ReadonlySet<Write["op"]> = new Set<GuardedWrite["op"]>([
-  "insert_call",
-  "update_call",
-  "insert_tenant",
-  "insert_project",
-  "insert_key",
-  "revoke_key",
-  "insert_grant",
-  "revoke_grant",
-  "insert_tool_version",
-  "activate_tool",
-]);
+type PlainOp = Exclude<Write["op"], GuardedWrite["op"]>;
+
+/** Written as a table, so that the compiler asks about every new kind of write. */
+const guards: { readonly [Op in Write["op"]]: Op extends PlainOp ? false : true } = {
+  insert_call: true,
+  update_call: true,
+  insert_tenant: true,
+  insert_project: true,
+  insert_key: true,
+  revoke_key: true,
+  insert_grant: true,
+  revoke_grant: true,
+  insert_tool_version: true,
+  activate_tool: true,
+  insert_attempt: false,
+  update_attempt: false,
+  append_event: false,
+  append_audit: false,
+  keep_late_result: false,
+  renew_leases: false,
+};
 
 /** How many guards a unit starts with. @throws Error when a guard stands behind another write */
 export function countGuards(unit: Unit): number {
-  const { writes } = unit;
-  let guards = 0;
-  while (guards < writes.length && guardedOps.has(writes[guards]?.op ?? "append_event")) guards += 1;
-  for (let at = guards; at < writes.length; at += 1) {
-    const op = writes[at]?.op ?? "append_event";
-    if (guardedOps.has(op)) throw new Error(`${op} stands behind a plain write; guards come first in a unit`);
+  let count = 0;
+  for (const [at, { op }] of unit.writes.entries()) {
+    if (!guards[op]) continue;
+    if (at > count) throw new Error(`${op} stands behind a plain write; guards come first in a unit`);
+    count += 1;
   }
-  return guards;
+  return count;
 }
 
 /** Where a unit's audit drafts go; the chain lives with the audit store. */

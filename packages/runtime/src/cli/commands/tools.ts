@@ -5,8 +5,8 @@ import { exitCodes } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { CliError, reportFailure } from "../failure.ts";
 import { prettyJson } from "../json.ts";
-import { findManifests } from "../manifest-files.ts";
-import type { ManifestFile } from "../manifest-files.ts";
+import { findManifests } from "../../adapters/files/manifest-files.ts";
+import type { ManifestFile } from "../../adapters/files/manifest-files.ts";
 import { paintFor } from "../paint.ts";
 import { countFlag, givenOnly, toolAndVersion } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
@@ -151,7 +151,7 @@ async function register(
   file: ManifestFile,
   options: { readonly activate?: boolean },
 ): Promise<RegisteredTool> {
-  const { inlined, readSource } = await import("../manifest-source.ts");
+  const { inlined, readSource } = await import("../../adapters/files/manifest-source.ts");
   const read = await readSource(file);
   if (!read.ok) {
     const [first] = read.problems;

@@ -1,9 +1,9 @@
 // `signalbox validate`: checks manifests without a runtime, and tells every problem of all of them in one go.
 import type { Command } from "commander";
 import { exitCodes } from "../exit-codes.ts";
-import { findManifests } from "../manifest-files.ts";
-import type { ManifestFile } from "../manifest-files.ts";
-import type { PlacedProblem } from "../manifest-source.ts";
+import { findManifests } from "../../adapters/files/manifest-files.ts";
+import type { ManifestFile } from "../../adapters/files/manifest-files.ts";
+import type { PlacedProblem } from "../../adapters/files/manifest-source.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
 import { plainLine } from "../text.ts";
 
@@ -45,7 +45,7 @@ function asJson({ path, line, message, hint }: PlacedProblem): Record<string, un
 
 async function checkFile(session: Session, file: ManifestFile, before: readonly Checked[]): Promise<Checked> {
   const [{ readSource }, { readManifest }, { compileToolSchemas }] = await Promise.all([
-    import("../manifest-source.ts"),
+    import("../../adapters/files/manifest-source.ts"),
     import("../../registry/manifest.ts"),
     import("../../registry/schema.ts"),
   ]);

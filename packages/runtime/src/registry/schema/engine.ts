@@ -99,7 +99,8 @@ export function createAjv(survey: Survey, patterns: ReadonlyMap<string, Pattern>
     multipleOfPrecision: 9,
     formats,
     meta: [...survey.references.values()].some((reference) => "meta" in reference),
-    // The optimiser's time grows with the square of the schema's size.
+    // The optimiser's time grows with the square of the schema's size, and it drops variables that
+    // `unevaluatedProperties` under `if` still needs.
     code: { regExp: patternEngine(patterns, budget), optimize: false },
   };
   const ajv = survey.dialect === "draft-07" ? new Ajv(options) : new Ajv2020(options);

@@ -16,7 +16,7 @@ export function keysOf(instancePath: string): readonly string[] {
 
 /** The property that an error is about but that its path does not hold. */
 function propertyOf({ params, propertyName }: ErrorObject): readonly string[] {
-  const named: readonly unknown[] = [propertyName, params["missingProperty"], params["additionalProperty"], params["unevaluatedProperty"]];
+  const named: readonly unknown[] = [propertyName, params["missingProperty"], params["additionalProperty"], params["unevaluatedProperty"], params["propertyName"]];
   return named.filter((name) => typeof name === "string").slice(0, 1);
 }
 

@@ -83,7 +83,14 @@ export const executionRoutes: readonly GuardedRoute[] = [
   { method: "POST", path: "/v1/executions", scope: "tools:invoke", body: "json", handle: invoke },
   { method: "GET", path: "/v1/executions", scope: "calls:read", body: "none", takesQuery: true, handle: list },
   { method: "GET", path: "/v1/executions/:id", scope: "calls:read", body: "none", handle: read },
-  { method: "GET", path: "/v1/executions/:id/events", scope: "calls:read", body: "none", takesQuery: true, handle: events },
+  {
+    method: "GET",
+    path: "/v1/executions/:id/events",
+    scope: "calls:read",
+    body: "none",
+    takesQuery: true,
+    handle: events,
+  },
   { method: "POST", path: "/v1/executions/:id/cancel", scope: "calls:cancel", body: "optional", handle: cancel },
   { method: "POST", path: "/v1/executions/:id/resolve", scope: "approvals:decide", body: "json", handle: resolve },
 ];

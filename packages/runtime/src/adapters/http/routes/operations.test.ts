@@ -25,7 +25,13 @@ describe("audit", () => {
       ],
       next_cursor: null,
     });
-    const filter = { principal: "user:alice", action: "key.created", executionId: "exec_1", from: 1_767_323_045_000, to: 1_767_323_046_000 };
+    const filter = {
+      principal: "user:alice",
+      action: "key.created",
+      executionId: "exec_1",
+      from: 1_767_323_045_000,
+      to: 1_767_323_046_000,
+    };
     expect(door.service.reached[1]?.args).toEqual([filter, 5, "c"]);
   });
 
@@ -35,8 +41,16 @@ describe("audit", () => {
   });
 
   test("verification is 200 whatever it finds", async () => {
-    const problem = { tenant: "acme", lane: "r1", seq: 3, kind: "edited", message: "seq 3 does not follow from seq 2" } as const;
-    const door = await openDoor({ verifyAudit: async () => ({ ok: false, records: 7, lanes: 1, problems: [problem] }) });
+    const problem = {
+      tenant: "acme",
+      lane: "r1",
+      seq: 3,
+      kind: "edited",
+      message: "seq 3 does not follow from seq 2",
+    } as const;
+    const door = await openDoor({
+      verifyAudit: async () => ({ ok: false, records: 7, lanes: 1, problems: [problem] }),
+    });
     const heard = await door.ask("POST", "/v1/audit:verify");
     expect([heard.status, heard.json]).toEqual([200, { ok: false, records: 7, lanes: 1, problems: [problem] }]);
   });

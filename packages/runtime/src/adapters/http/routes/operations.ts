@@ -58,6 +58,10 @@ export const openRoutes: readonly OpenRoute[] = [
     path: "/metrics",
     scope: null,
     scopeOffLoopback: "usage:read",
-    answer: async (service) => ({ status: 200, text: await service.metrics(), contentType: "text/plain; version=0.0.4; charset=utf-8" }),
+    answer: async (service) => ({
+      status: 200,
+      text: await service.metrics(),
+      contentType: "text/plain; version=0.0.4; charset=utf-8",
+    }),
   },
 ];

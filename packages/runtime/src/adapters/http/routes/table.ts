@@ -5,7 +5,13 @@ import { openRoutes, operationRoutes } from "./operations.ts";
 import type { Route } from "./route.ts";
 import { toolRoutes } from "./tools.ts";
 
-export const routeTable: readonly Route[] = [...executionRoutes, ...toolRoutes, ...accessRoutes, ...operationRoutes, ...openRoutes];
+export const routeTable: readonly Route[] = [
+  ...executionRoutes,
+  ...toolRoutes,
+  ...accessRoutes,
+  ...operationRoutes,
+  ...openRoutes,
+];
 
 /** The path as people write it: `/v1/audit:verify`. */
 export function writtenPath({ path }: Pick<Route, "path">): string {
@@ -15,7 +21,9 @@ export function writtenPath({ path }: Pick<Route, "path">): string {
 const patterns = routeTable.map((route) => ({ route, pattern: patternOf(route.path) }));
 
 function patternOf(path: string): RegExp {
-  const parts = path.split("/").map((part) => (/^:[a-z]/.test(part) ? "[^/]+" : part.replaceAll("::", ":").replaceAll(".", "\\.")));
+  const parts = path
+    .split("/")
+    .map((part) => (/^:[a-z]/.test(part) ? "[^/]+" : part.replaceAll("::", ":").replaceAll(".", "\\.")));
   return new RegExp(`^${parts.join("/")}$`);
 }
 

@@ -48,7 +48,10 @@ test("names with dots and slashes arrive as they are", async () => {
   const door = await openDoor();
   await door.ask("GET", "/v1/tools/http.request");
   await door.ask("GET", "/v1/tools/a%2Fb");
-  expect(door.service.reached.filter(({ method }) => method === "getTool").map(({ args }) => args[0])).toEqual(["http.request", "a/b"]);
+  expect(door.service.reached.filter(({ method }) => method === "getTool").map(({ args }) => args[0])).toEqual([
+    "http.request",
+    "a/b",
+  ]);
 });
 
 test("a tool that is not there", async () => {
@@ -68,14 +71,25 @@ describe("registering", () => {
     const body = '{"kind":"Tool","spec":{"input":{"maximum":9007199254740993}}}';
     const heard = await door.ask("PUT", "/v1/tools?activate=false", { body });
     expect(heard.status).toBe(201);
-    expect(heard.json).toMatchObject({ tool: "echo", version: "1.2.0", active: true, already_there: false, warnings: [] });
+    expect(heard.json).toMatchObject({
+      tool: "echo",
+      version: "1.2.0",
+      active: true,
+      already_there: false,
+      warnings: [],
+    });
     const [document, options] = door.service.reached[1]!.args;
     expect([JSON.stringify(document), options]).toEqual([body, { activate: false }]);
   });
 
   test("what was there before is 200", async () => {
     const door = await openDoor({
-      registerTool: async () => ({ version: scriptedVersion, alreadyThere: true, active: false, warnings: ["unsafe, and nobody to ask"] }),
+      registerTool: async () => ({
+        version: scriptedVersion,
+        alreadyThere: true,
+        active: false,
+        warnings: ["unsafe, and nobody to ask"],
+      }),
     });
     const heard = await door.ask("PUT", "/v1/tools", { body: "{}" });
     expect(heard.status).toBe(200);
@@ -96,9 +110,11 @@ describe("registering", () => {
 
   test("YAML that is none is refused by its place", async () => {
     const door = await openDoor();
-    const heard = await door.ask("PUT", "/v1/tools", { body: "kind: Tool\n a: b: c\n", headers: yaml });
+    const heard = await door.ask("PUT", "/v1/tools", { body: "kind: Tool\nspec: [1, 2\n", headers: yaml });
     expect(heard.status).toBe(400);
-    expect(heard.json).toMatchObject({ error: { code: "invalid_input", message: expect.stringContaining("line 2") as string } });
+    expect(heard.json).toMatchObject({
+      error: { code: "invalid_input", message: expect.stringContaining("line 3") as string },
+    });
   });
 
   test.each(["activate=yes", "activate=", "force=true"])("%s is refused", async (query) => {

@@ -27,7 +27,12 @@ async function read({ service, asked, params, query }: Ask): Promise<Answer> {
 async function register({ service, asked, query, body }: Ask): Promise<Answer> {
   const options = defined(check(registerQuery, query, "query"));
   const { version, alreadyThere, active, warnings } = await service.registerTool(asked, body, options);
-  return jsonAnswer(alreadyThere ? 200 : 201, { ...versionView(version), active, already_there: alreadyThere, warnings });
+  return jsonAnswer(alreadyThere ? 200 : 201, {
+    ...versionView(version),
+    active,
+    already_there: alreadyThere,
+    warnings,
+  });
 }
 
 async function activate({ service, asked, params, body }: Ask): Promise<Answer> {

@@ -18,7 +18,9 @@ export function invalidInput(message: string, faults: readonly Fault[] = []): Si
   if (faults.length === 0) return new SignalboxError("invalid_input", message);
   const fields = faults.slice(0, httpLimits.faultsMax);
   const more = faults.length - fields.length;
-  return new SignalboxError("invalid_input", message, { details: more === 0 ? { fields } : { fields, more_faults: more } });
+  return new SignalboxError("invalid_input", message, {
+    details: more === 0 ? { fields } : { fields, more_faults: more },
+  });
 }
 
 export function faultAt(part: Part, pointer: string, keyword: string, message: string): SignalboxError {
@@ -59,7 +61,10 @@ function told(issue: z.core.$ZodIssue, found: unknown): { readonly keyword: stri
     case "invalid_type":
       return { keyword: "type", message: `must be ${typeNames[issue.expected] ?? issue.expected}` };
     case "invalid_value":
-      return { keyword: "enum", message: `must be one of ${issue.values.map((one) => JSON.stringify(one)).join(", ")}` };
+      return {
+        keyword: "enum",
+        message: `must be one of ${issue.values.map((one) => JSON.stringify(one)).join(", ")}`,
+      };
     case "too_small":
       return tooSmall(issue.origin, Number(issue.minimum));
     case "too_big":
@@ -80,8 +85,13 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 function tooSmall(origin: string, minimum: number): { readonly keyword: string; readonly message: string } {
-  if (origin === "string") return { keyword: "minLength", message: minimum === 1 ? "must not be empty" : `must have at least ${minimum} characters` };
-  if (origin === "array") return { keyword: "minItems", message: `must have at least ${minimum} item${minimum === 1 ? "" : "s"}` };
+  if (origin === "string")
+    return {
+      keyword: "minLength",
+      message: minimum === 1 ? "must not be empty" : `must have at least ${minimum} characters`,
+    };
+  if (origin === "array")
+    return { keyword: "minItems", message: `must have at least ${minimum} item${minimum === 1 ? "" : "s"}` };
   return { keyword: "minimum", message: `must be at least ${minimum}` };
 }
 
@@ -91,7 +101,8 @@ function tooBig(origin: string, maximum: number): { readonly keyword: string; re
   return { keyword: "maximum", message: `must be at most ${maximum}` };
 }
 
-const pointerTo = (path: readonly PropertyKey[]): string => jsonPointer(path.map((step) => (typeof step === "number" ? step : String(step))));
+const pointerTo = (path: readonly PropertyKey[]): string =>
+  jsonPointer(path.map((step) => (typeof step === "number" ? step : String(step))));
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
   let here = value;

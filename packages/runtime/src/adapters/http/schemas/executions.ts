@@ -44,7 +44,12 @@ export const invokeBody = z.strictObject({
 export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRequest {
   const asked = check(invokeBody, body, "body");
   if (asked.stream === true) {
-    throw faultAt("body", "/stream", "const", "cannot be true: stream is not served by this version; poll GET /v1/executions/{id} instead");
+    throw faultAt(
+      "body",
+      "/stream",
+      "const",
+      "cannot be true: stream is not served by this version; poll GET /v1/executions/{id} instead",
+    );
   }
   return defined({
     tool: asked.tool,
@@ -75,12 +80,23 @@ function agreedKey(message: IncomingMessage, inBody: string | undefined): string
   if (message.headers["idempotency-key"] === undefined) return inBody;
   const sent = message.headersDistinct["idempotency-key"] ?? [];
   const [header] = sent;
-  if (sent.length !== 1 || header === undefined) throw faultAt("header", "/Idempotency-Key", "maxItems", "must be sent once");
+  if (sent.length !== 1 || header === undefined)
+    throw faultAt("header", "/Idempotency-Key", "maxItems", "must be sent once");
   if (!headerKey.test(header) || header.length > limits.idempotencyKeyCharsMax) {
-    throw faultAt("header", "/Idempotency-Key", "pattern", `must be 1 to ${limits.idempotencyKeyCharsMax} printable ASCII characters`);
+    throw faultAt(
+      "header",
+      "/Idempotency-Key",
+      "pattern",
+      `must be 1 to ${limits.idempotencyKeyCharsMax} printable ASCII characters`,
+    );
   }
   if (inBody !== undefined && inBody !== header) {
-    throw faultAt("header", "/Idempotency-Key", "const", "must agree with the body's idempotency_key; send one of them, or the same in both");
+    throw faultAt(
+      "header",
+      "/Idempotency-Key",
+      "const",
+      "must agree with the body's idempotency_key; send one of them, or the same in both",
+    );
   }
   return header;
 }

@@ -9,7 +9,11 @@ export function workerView(worker: WorkerView): Record<string, unknown> {
     state: worker.state,
     capacity: worker.capacity,
     holding: worker.holding,
-    handlers: worker.handlers.map(({ tool, version, maxConcurrency }) => ({ tool, version, max_concurrency: maxConcurrency })),
+    handlers: worker.handlers.map(({ tool, version, maxConcurrency }) => ({
+      tool,
+      version,
+      max_concurrency: maxConcurrency,
+    })),
     connected_at: iso(worker.connectedAt),
     last_heard_at: iso(worker.lastHeardAt),
   };

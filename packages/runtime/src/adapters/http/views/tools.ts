@@ -66,5 +66,10 @@ function specView(spec: ToolSpec): Record<string, unknown> {
 
 /** The tool, all its versions' names, and one version whole. */
 export function toolDetailView(view: ToolView): Record<string, unknown> {
-  return { ...toolView(view.record), versions: view.versions, workers: view.workers, version: versionView(view.version) };
+  return {
+    ...toolView(view.record),
+    versions: view.versions,
+    workers: view.workers,
+    version: versionView(view.version),
+  };
 }

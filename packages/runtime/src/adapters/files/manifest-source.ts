@@ -3,10 +3,10 @@ import { readFileSync, realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { isMap, isScalar, isSeq, LineCounter, parseDocument as parseYaml } from "yaml";
-import { fileOf } from "../registry/manifest/schemas.ts";
-import type { Files } from "../registry/manifest/schemas.ts";
-import type { Problem } from "../registry/problems.ts";
-import { parseDocument } from "../registry/yaml.ts";
+import { fileOf } from "../../registry/manifest/schemas.ts";
+import type { Files } from "../../registry/manifest/schemas.ts";
+import type { Problem } from "../../registry/problems.ts";
+import { parseDocument } from "../../registry/yaml.ts";
 import type { ManifestFile } from "./manifest-files.ts";
 
 export interface ManifestSource {

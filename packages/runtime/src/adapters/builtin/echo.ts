@@ -1,8 +1,8 @@
 // The built-in `echo` tool of the platform: gives back what it is given, so that a first call needs no worker of one's own.
 import { createPipe, type FromRuntime, type WorkerMessage } from "@signalbox/protocol";
 import { Worker } from "@signalbox/worker";
-import type { Driver } from "./corridor/driver.ts";
-import { platformTenant } from "./tenancy/types.ts";
+import type { Driver } from "../../corridor/driver.ts";
+import { platformTenant } from "../../tenancy/types.ts";
 
 export const echoManifest = {
   apiVersion: "signalbox.dev/v1",

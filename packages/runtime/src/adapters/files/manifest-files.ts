@@ -1,7 +1,6 @@
-// Finds the tool manifests that a command names: files as they are, folders by the tool.yaml files below them.
+// Finds the tool manifests that somebody names: files as they are, folders by the tool.yaml files below them.
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { CliError } from "./failure.ts";
 
 const manifestNames: readonly string[] = ["tool.yaml", "tool.yml"];
 /** Folders that hold other people's files, or none that anybody wrote. */
@@ -15,20 +14,31 @@ export interface ManifestFile {
   readonly shown: string;
 }
 
-/** @throws CliError for a path that is not there, and for a folder without a manifest */
+/** What was named cannot be a place of manifests; `next` says what to do about it. */
+export class NoManifests extends Error {
+  override readonly name = "NoManifests";
+  readonly next: string | undefined;
+
+  constructor(message: string, next?: string) {
+    super(message);
+    this.next = next;
+  }
+}
+
+/** @throws NoManifests for a path that is not there, and for a folder without a manifest */
 export async function findManifests(cwd: string, paths: readonly string[]): Promise<readonly ManifestFile[]> {
   const found: ManifestFile[] = [];
   for (const shown of paths) {
     const path = resolve(cwd, shown);
     const kind = await stat(path).catch(() => undefined);
-    if (kind === undefined) throw new CliError(`${shown} is not there`);
+    if (kind === undefined) throw new NoManifests(`${shown} is not there`);
     if (!kind.isDirectory()) {
       found.push({ path, shown });
       continue;
     }
     const below = await manifestsBelow(path, shown);
     if (below.length === 0)
-      throw new CliError(`${shown} has no tool.yaml in it or below`, { next: `signalbox init ${shown}` });
+      throw new NoManifests(`${shown} has no tool.yaml in it or below`, `signalbox init ${shown}`);
     found.push(...below);
   }
   return found;
@@ -40,7 +50,7 @@ async function manifestsBelow(root: string, shownRoot: string): Promise<readonly
   const open: ManifestFile[] = [{ path: root, shown: shownRoot }];
   for (let count = 0; open.length > 0; count++) {
     if (count >= foldersMax)
-      throw new CliError(`${shownRoot} has more than ${foldersMax} folders`, { next: "name the folder of the tools" });
+      throw new NoManifests(`${shownRoot} has more than ${foldersMax} folders`, "name the folder of the tools");
     const folder = open.shift();
     if (folder === undefined) break;
     const entries = await readdir(folder.path, { withFileTypes: true });

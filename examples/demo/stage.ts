@@ -1,0 +1,289 @@
+// What the chapters play on: a project folder, the real runtime, workers, the real command line, and REST.
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type { ExecutionDetail } from "@signalbox/client";
+import { runToEnd, type Child, type Children, type Finished } from "./children.ts";
+import { StoryFailed, type Telling } from "./telling.ts";
+
+export interface Receipt {
+  readonly payment_id: string;
+  readonly call_id: string;
+  readonly attempt: number;
+  readonly amount: number;
+}
+
+/** What a worker is told beside its key and its address: `DEMO_…` variables of examples/demo/worker.js. */
+export type WorkerSettings = Readonly<Record<`DEMO_${string}`, string>>;
+
+export interface CliOptions {
+  /** 0 by default. */
+  readonly exitCode?: number;
+  /** Somebody else's key, and what a person would call the variable that holds it. */
+  readonly as?: { readonly variable: string; readonly key: string };
+  readonly linesMax?: number;
+  /** What is shown in place of a secret that the command prints. */
+  readonly hide?: RegExp;
+}
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+interface Ports {
+  readonly http: number;
+  readonly grpc: number;
+}
+
+const repo = join(import.meta.dirname, "../..");
+const cliFile = join(repo, "packages/runtime/bin/signalbox.js");
+const workerFile = join(import.meta.dirname, "worker.js");
+/** Guards against a demo that hangs: a start, a stop, a worker that registers. */
+const patienceMs = 15_000;
+const lookMs = 40;
+
+export class Stage {
+  /** The project folder: `.signalbox/`, `tools/`, `data/`, `receipts.jsonl`, `logs/`. */
+  readonly folder: string;
+  readonly telling: Telling;
+  /** Aborts when the demo is interrupted. */
+  readonly signal: AbortSignal;
+  readonly #children: Children;
+  #ports: Ports | undefined;
+  #runtime: Child | undefined;
+  #worker: Child | undefined;
+  #workerKey: string | undefined;
+  #workerCount = 0;
+
+  constructor(parts: { folder: string; telling: Telling; signal: AbortSignal; children: Children }) {
+    this.folder = parts.folder;
+    this.telling = parts.telling;
+    this.signal = parts.signal;
+    this.#children = parts.children;
+  }
+
+  /** Fills the project folder: the tools' manifests and the order file. */
+  furnish(): void {
+    mkdirSync(join(this.folder, "logs"));
+    cpSync(join(import.meta.dirname, "data"), join(this.folder, "data"), { recursive: true });
+    for (const tool of ["files.summarize", "payments.charge", "reports.build"])
+      cpSync(join(repo, "examples/tools", tool), join(this.folder, "tools", tool), { recursive: true });
+  }
+
+  // --- the runtime
+
+  async startRuntime(): Promise<Record<string, unknown>> {
+    this.#ports ??= { http: await freePort(), grpc: await freePort() };
+    const { http, grpc } = this.#ports;
+    const args = ["dev", "--port", String(http), "--grpc-port", String(grpc), "--json"];
+    this.telling.command(`signalbox ${args.join(" ")} &`);
+    const runtime = this.#children.start({ name: "runtime", ...this.#place("runtime"), args: [cliFile, ...args] });
+    this.#runtime = runtime;
+    const line = await within(patienceMs, runtime.nextLine());
+    if (line === undefined) throw new StoryFailed("the runtime did not come up");
+    this.telling.output(line);
+    return JSON.parse(line) as Record<string, unknown>;
+  }
+
+  /** Ends the runtime by SIGTERM; says how it ended. */
+  async stopRuntime(): Promise<string> {
+    const runtime = this.#runtime;
+    if (runtime === undefined) throw new StoryFailed("there is no runtime to stop");
+    this.#runtime = undefined;
+    this.telling.command("kill -TERM %1");
+    runtime.kill("SIGTERM");
+    return (await within(patienceMs, runtime.ended)) ?? "still running";
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#ports?.http ?? 0}`;
+  }
+
+  // --- workers
+
+  /** Starts the application's worker, with a key of its own, and waits until the runtime knows it. */
+  async startWorker(settings: WorkerSettings = {}): Promise<Child> {
+    this.#workerKey ??= await this.#makeWorkerKey();
+    const workerId = `demo-worker-${++this.#workerCount}`;
+    const shown = Object.entries(settings).map(([name, value]) => `${name}=${value} `);
+    this.telling.command(`${shown.join("")}SIGNALBOX_KEY=$WORKER_KEY node examples/demo/worker.js &`);
+    const { env, ...place } = this.#place(workerId);
+    const worker = this.#children.start({
+      name: workerId,
+      ...place,
+      args: [workerFile],
+      env: { ...env, ...settings, SIGNALBOX_KEY: this.#workerKey, DEMO_WORKER_ID: workerId },
+    });
+    await this.until(`${workerId} is connected`, async () => {
+      const { body } = await this.ask("GET", "/v1/workers");
+      const items = body["items"] as readonly { readonly worker_id: string }[];
+      return items.some(({ worker_id }) => worker_id === workerId);
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  /** The worker that serves the story at this point; started where a chapter is played alone. */
+  async worker(): Promise<Child> {
+    return this.#worker ?? this.startWorker();
+  }
+
+  /** Lets the worker finish and leave. */
+  async stopWorker(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#worker = undefined;
+    worker.kill("SIGTERM");
+    const end = await within(patienceMs, worker.ended);
+    this.telling.check(`${worker.name} drained and left`, end, "exit code 0");
+  }
+
+  /** Pulls the plug: the process gets no chance to say anything. */
+  async killWorker(worker: Child): Promise<void> {
+    this.telling.command(`kill -KILL ${worker.pid}`);
+    worker.kill("SIGKILL");
+    this.telling.check(`${worker.name} is dead`, await within(patienceMs, worker.ended), "SIGKILL");
+    if (this.#worker === worker) this.#worker = undefined;
+  }
+
+  async #makeWorkerKey(): Promise<string> {
+    const args = ["--label", "demo worker", "--principal", "service:demo-worker", "--scope", "workers:connect"];
+    const made = await this.cli("The worker gets a key that lets it connect and do nothing else.", [
+      "keys",
+      "create",
+      ...args,
+      "--json",
+    ], { hide: secretPattern });
+    return secretOf(made.stdout);
+  }
+
+  // --- asking
+
+  /**
+   * Runs the real command line in the project folder and shows what it said.
+   * @throws StoryFailed when it ends with another exit code than expected
+   */
+  async cli(sentence: string, args: readonly string[], options: CliOptions = {}): Promise<Finished> {
+    const { exitCode = 0, as, linesMax, hide } = options;
+    const { cwd, env } = this.#place("cli");
+    this.telling.sentence(sentence);
+    const who = as === undefined ? "" : `SIGNALBOX_KEY=$${as.variable} `;
+    this.telling.command(`${who}signalbox ${args.map(quoted).join(" ")}`);
+    const withKey = as === undefined ? env : { ...env, SIGNALBOX_KEY: as.key };
+    const finished = await runToEnd([cliFile, ...args], { cwd, env: withKey, signal: this.signal });
+    const said = `${finished.stdout}${finished.stderr}`;
+    this.telling.output(hide === undefined ? said : said.replace(hide, "(not shown here)"), linesMax);
+    if (finished.exitCode !== exitCode)
+      throw new StoryFailed(
+        `signalbox ${args.join(" ")}\n  expected: exit code ${exitCode}\n  found:    exit code ${finished.exitCode}`,
+      );
+    return finished;
+  }
+
+  /** One request over REST, shown as the curl command that a person would type. */
+  async rest(sentence: string, method: "GET" | "POST", path: string, body?: unknown): Promise<RestAnswer> {
+    this.telling.sentence(sentence);
+    const data = body === undefined ? "" : ` -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`;
+    this.telling.command(`curl -sS -X ${method} "$URL${path}" -H "authorization: Bearer $KEY"${data}`);
+    const answer = await this.ask(method, path, body);
+    this.telling.output(`HTTP ${answer.status}\n${JSON.stringify(answer.body, null, 2)}`);
+    return answer;
+  }
+
+  /** The same behind the scenes, for checks. */
+  async ask(method: "GET" | "POST", path: string, body?: unknown): Promise<RestAnswer> {
+    const { key } = JSON.parse(readFileSync(join(this.folder, ".signalbox/client.json"), "utf8")) as { key: string };
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: this.signal,
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  }
+
+  async call(executionId: string): Promise<ExecutionDetail> {
+    const { body } = await this.ask("GET", `/v1/executions/${executionId}`);
+    return body as unknown as ExecutionDetail;
+  }
+
+  /** Waits until a call has a status, and gives the call. */
+  async callIn(executionId: string, status: string, atMostMs = patienceMs): Promise<ExecutionDetail> {
+    let call = await this.call(executionId);
+    const there = async (): Promise<boolean> => (call = await this.call(executionId)).status === status;
+    await this.until(`${executionId} is ${status}`, there, atMostMs);
+    return call;
+  }
+
+  /** Everything that the bank has done so far. */
+  receipts(): readonly Receipt[] {
+    let text: string;
+    try {
+      text = readFileSync(join(this.folder, "receipts.jsonl"), "utf8");
+    } catch {
+      return [];
+    }
+    return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Receipt]));
+  }
+
+  /** Looks again and again, as somebody outside of the runtime has to. */
+  async until(what: string, holds: () => Promise<boolean> | boolean, atMostMs = patienceMs): Promise<void> {
+    const giveUpAt = performance.now() + atMostMs;
+    while (!(await holds())) {
+      if (performance.now() > giveUpAt) throw new StoryFailed(`waited ${atMostMs} ms in vain for: ${what}`);
+      await wait(lookMs, undefined, { signal: this.signal });
+    }
+  }
+
+  #place(name: string): { cwd: string; env: NodeJS.ProcessEnv; logFile: string } {
+    // What the person's own shell knows of a runtime must not lead the demo to it.
+    const { SIGNALBOX_URL: _url, SIGNALBOX_KEY: _key, SIGNALBOX_WORKER_ADDRESS: _address, ...env } = process.env;
+    return { cwd: this.folder, env: { ...env, NO_COLOR: "1" }, logFile: join(this.folder, "logs", `${name}.log`) };
+  }
+}
+
+export const secretPattern = /sbk_[\w-]+/g;
+
+export function secretOf(json: string): string {
+  return (JSON.parse(json) as { readonly secret: string }).secret;
+}
+
+const executionId = /exec_[0-9A-HJKMNP-TV-Z]{26}/;
+
+/** The id that a command told. */
+export function idIn(text: string): string {
+  const found = executionId.exec(text)?.[0];
+  if (found === undefined) throw new StoryFailed(`no execution id in: ${text}`);
+  return found;
+}
+
+function quoted(arg: string): string {
+  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`;
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([promise, wait(ms, undefined, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/**
+ * Below the range that systems give to outgoing connections: the port is still free when the runtime comes back to it
+ * after its restart.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const free = await new Promise<boolean>((resolve) => {
+      const probe = createServer()
+        .once("error", () => resolve(false))
+        .listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+}

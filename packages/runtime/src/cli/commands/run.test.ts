@@ -1,0 +1,153 @@
+// `signalbox run`: what is sent, what is printed, how it waits, and with which code it ends.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { cli, reaching, startCli } from "../../../../../test/support/command-line.ts";
+import { scriptedHttp } from "../../../../../test/support/scripted-http.ts";
+
+/** A record as the API writes it, so that numbers in it are text of our choosing. */
+function record(status: string, more = ""): string {
+  return `{"execution_id":"exec_1","tool":"hello.greet","version":"1.0.0","status":"${status}","execution":{"duration_ms":12}${more}}`;
+}
+
+const succeeded = record("succeeded", `,"output":{"n":12345678901234567890,"x":1.0}`);
+
+test("the output goes to stdout, digit for digit; what is said about it to stderr", async () => {
+  const { url, seen } = await scriptedHttp({ "POST /v1/executions": [{ body: succeeded }] });
+  expect(await cli(["run", "hello.greet", "--input", `{"id":98765432109876543210}`], reaching(url))).toEqual({
+    code: 0,
+    out: '{\n  "n": 12345678901234567890,\n  "x": 1.0\n}\n',
+    err: "succeeded in 12 ms · hello.greet 1.0.0 · exec_1\n",
+  });
+  expect(seen.map(({ body }) => body)).toEqual([
+    `{"tool":"hello.greet","idempotency_key":"cli-0123","mode":"sync","wait_ms":30000,"input":{"id":98765432109876543210}}`,
+  ]);
+});
+
+test("--json prints the record and nothing else", async () => {
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ body: succeeded }] });
+  const { code, out, err } = await cli(["run", "hello.greet", "--json"], reaching(url));
+  expect([code, err]).toEqual([0, ""]);
+  expect(out.replace(/\s/g, "")).toBe(succeeded);
+});
+
+test("every flag reaches the request", async () => {
+  const { url, seen } = await scriptedHttp({ "POST /v1/executions": [{ status: 202, body: record("queued") }] });
+  const flags = ["--project", "shop", "--idempotency-key", "order-1", "--async", "--timeout", "5s", "--input", "-"];
+  const { code, out, err } = await cli(["run", "hello.greet@1.0.0", ...flags], {
+    ...reaching(url),
+    stdin: `{"a":1}\n`,
+  });
+  expect([code, out, err]).toEqual([0, "exec_1\n", "the call is queued\nnext:  signalbox calls show exec_1\n"]);
+  expect(JSON.parse(seen[0]?.body ?? "")).toEqual({
+    tool: "hello.greet",
+    version: "1.0.0",
+    project: "shop",
+    input: { a: 1 },
+    mode: "async",
+    limits: { timeout_ms: 5_000 },
+    idempotency_key: "order-1",
+  });
+});
+
+test("a call that outlives the first wait is looked at until it ends", async () => {
+  const { url, seen } = await scriptedHttp({
+    "POST /v1/executions": [{ status: 202, body: record("running") }],
+    "GET /v1/executions/exec_1": [{ body: record("running") }, { body: succeeded }],
+  });
+  const { code, out } = await cli(["run", "hello.greet"], reaching(url));
+  expect([code, out]).toEqual([0, '{\n  "n": 12345678901234567890,\n  "x": 1.0\n}\n']);
+  expect(seen).toHaveLength(3);
+});
+
+test("a call that ends badly while it is looked at fails like one that was waited for", async () => {
+  const error = `,"error":{"code":"tool_error","message":"card declined","retryable":false,"details":{}},"request_id":"req_1"`;
+  const { url } = await scriptedHttp({
+    "POST /v1/executions": [{ status: 202, body: record("running") }],
+    "GET /v1/executions/exec_1": [{ body: record("failed", error) }],
+  });
+  expect(await cli(["run", "hello.greet"], reaching(url))).toEqual({
+    code: 1,
+    out: "",
+    err: "error: card declined (tool_error)\nnext:  signalbox calls show exec_1\ncall: exec_1\nrequest: req_1\n",
+  });
+  const { out } = await cli(["run", "hello.greet", "--json"], reaching(url));
+  expect(out.replace(/\s/g, "")).toBe(record("failed", error).replace(/\s/g, ""));
+});
+
+test("a call that waits for a person, or has no end in time, exits with 6", async () => {
+  const { url } = await scriptedHttp({
+    "POST /v1/executions": [
+      { status: 202, body: record("indeterminate") },
+      { status: 202, body: record("running") },
+    ],
+  });
+  const parked = await cli(["run", "hello.greet"], reaching(url));
+  expect([parked.code, parked.out]).toEqual([6, "exec_1\n"]);
+  expect(parked.err).toBe("the call is indeterminate\nnext:  signalbox calls show exec_1\n");
+  const slow = await cli(["run", "hello.greet", "--wait", "0s"], reaching(url));
+  expect([slow.code, slow.out]).toEqual([6, "exec_1\n"]);
+});
+
+test.each([
+  [503, "no_handler", 5, "start a worker that offers hello.greet, then try again: signalbox workers list"],
+  [403, "forbidden", 3, "ask an administrator for the scope or permission named above: signalbox grants create"],
+  [404, "tool_not_found", 4, "signalbox tools list"],
+  [504, "timeout", 1, "try again with a longer --timeout, if the tool allows it"],
+])("HTTP %i %s exits with %i", async (status, code, exitCode, next) => {
+  const body = { error: { code, message: "because", retryable: false }, execution_id: "exec_1" };
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ status, body }] });
+  const ended = await cli(["run", "hello.greet"], reaching(url));
+  expect(ended.code).toBe(exitCode);
+  expect(ended.err).toContain(`error: because (${code})\nnext:  ${next}\ncall: exec_1\n`);
+});
+
+test("Ctrl-C leaves the call alone and says where it is", async () => {
+  let looked = (): void => {};
+  const looking = new Promise<void>((resolve) => (looked = resolve));
+  const { url } = await scriptedHttp({
+    "POST /v1/executions": [{ status: 202, body: record("running") }],
+    "GET /v1/executions/exec_1": [
+      {
+        body: "",
+        after: () => {
+          looked();
+          return new Promise<void>(() => {});
+        },
+      },
+    ],
+  });
+  const run = startCli(["run", "hello.greet"], reaching(url));
+  await looking;
+  run.signal("SIGINT");
+  expect(await run.ended).toBe(130);
+  expect(run.err()).toBe("interrupted; the call is not cancelled by that\nnext:  signalbox calls show exec_1\n");
+});
+
+test("input can come from a file; what is no JSON never leaves the machine", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "signalbox-run-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "in.json"), `{"name":"Ada"}`);
+  const { url, seen } = await scriptedHttp({ "POST /v1/executions": [{ body: succeeded }] });
+  const around = { ...reaching(url), cwd: folder };
+  expect((await cli(["run", "hello.greet", "--input", "@in.json"], around)).code).toBe(0);
+  expect(seen[0]?.body).toContain(`"input":{"name":"Ada"}`);
+  const broken = await cli(["run", "hello.greet", "--input", "{name:Ada}"], around);
+  expect(broken.code).toBe(2);
+  expect(broken.err).toContain(
+    `next:  quote it for the shell: --input '{"name":"Ada"}'; a file is --input @file.json\n`,
+  );
+  expect((await cli(["run", "hello.greet", "--input", "@none.json"], around)).code).toBe(2);
+  expect(seen).toHaveLength(1);
+});
+
+test.each([
+  [["run", "a@1.0.0", "--version", "2.0.0"], "two versions are given: 1.0.0 and 2.0.0"],
+  [["run", "a@"], `"a@" is not tool@version`],
+  [["run", "a", "--timeout", "5"], `--timeout takes a duration like 500ms, 30s or 5m, not "5"`],
+])("%j is a wrong line", async (args, message) => {
+  const { code, err } = await cli(args, reaching("http://127.0.0.1:9"));
+  expect(code).toBe(2);
+  expect(err).toContain(`error: ${message}\n`);
+});

@@ -1,0 +1,156 @@
+// The REST door as tests use it: one credential, bodies as data or as source text, answers kept whole.
+import { request, type Dispatcher } from "undici";
+
+export interface ErrorTold {
+  readonly code: string;
+  readonly message: string;
+  readonly type: string;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly request_id: string;
+}
+
+export interface AttemptTold {
+  readonly attempt: number;
+  readonly fence: number;
+  readonly worker: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  readonly end_reason: string | null;
+}
+
+export interface EventTold {
+  readonly seq: number;
+  readonly ts: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Every field that any answer may have; what an answer lacks is undefined. */
+export interface Told {
+  readonly execution_id?: string;
+  readonly tool?: string;
+  readonly version?: string;
+  readonly status?: string;
+  readonly output?: unknown;
+  readonly error?: ErrorTold;
+  readonly execution?: Readonly<Record<string, unknown>> & {
+    readonly attempt: number;
+    readonly worker: string | null;
+    readonly limits: { readonly timeout_ms: number };
+  };
+  readonly cancel_requested_at?: string | null;
+  readonly attempts?: readonly AttemptTold[];
+  readonly late_results?: readonly { readonly fence: number; readonly status: string; readonly output: unknown }[];
+  readonly items?: readonly Readonly<Record<string, unknown>>[];
+  readonly next_cursor?: string | null;
+  readonly [other: string]: unknown;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The parsed text; numbers are doubles, so digits are looked for in `text`. */
+  readonly body: Told;
+}
+
+export interface AskOptions {
+  /** Data becomes JSON (bigints keep their digits, see {@link jsonText}); text and bytes go out as they are. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface Rest {
+  ask(method: Dispatcher.HttpMethod, path: string, options?: AskOptions): Promise<Reply>;
+  get(path: string): Promise<Reply>;
+  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  put(path: string, body: unknown): Promise<Reply>;
+  delete(path: string): Promise<Reply>;
+  /** POST /v1/executions */
+  invoke(body: Readonly<Record<string, unknown>>, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  /** GET /v1/executions/{id} */
+  call(id: string | undefined): Promise<Told>;
+  events(id: string | undefined): Promise<readonly EventTold[]>;
+  /** Every record of the audit that the filter finds, newest first. */
+  audit(filter?: Readonly<Record<string, string>>): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /**
+   * Asks for the call again until it is in one of these states.
+   * @throws Error with the last state when that takes longer than `waitMs`
+   */
+  until(id: string | undefined, states: readonly string[], waitMs?: number): Promise<Told>;
+}
+
+/** How often `until` asks; the runtime has no way to be told of an end other than a waiting invoke. */
+const lookEveryMs = 25;
+
+export function createRest(url: () => string, key: string): Rest {
+  const ask: Rest["ask"] = async (method, path, { body, headers = {}, signal } = {}) => {
+    const sent = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : jsonText(body);
+    const answer = await request(`${url()}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(sent === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(sent === undefined ? {} : { body: sent }),
+      ...(signal === undefined ? {} : { signal }),
+      // A call may last longer than undici's own patience.
+      headersTimeout: 120_000,
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, headers: answer.headers, text, body: parsed(text) };
+  };
+  const call: Rest["call"] = async (id) => (await ask("GET", `/v1/executions/${id ?? ""}`)).body;
+  const until: Rest["until"] = async (id, states, waitMs = 10_000) => {
+    const giveUpAt = performance.now() + waitMs;
+    for (;;) {
+      const told = await call(id);
+      if (told.status !== undefined && states.includes(told.status)) return told;
+      if (performance.now() > giveUpAt)
+        throw new Error(`${id} is ${told.status ?? told.error?.code} after ${waitMs} ms, not ${states.join(" or ")}`);
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    }
+  };
+  return {
+    ask,
+    get: (path) => ask("GET", path),
+    post: (path, body, headers) => ask("POST", path, { body, ...(headers === undefined ? {} : { headers }) }),
+    put: (path, body) => ask("PUT", path, { body }),
+    delete: (path) => ask("DELETE", path),
+    invoke: (body, headers) => ask("POST", "/v1/executions", { body, ...(headers === undefined ? {} : { headers }) }),
+    call,
+    async events(id) {
+      const { items = [] } = (await ask("GET", `/v1/executions/${id ?? ""}/events?limit=100`)).body;
+      return items as unknown as readonly EventTold[];
+    },
+    async audit(filter = {}) {
+      const records: Readonly<Record<string, unknown>>[] = [];
+      for (let cursor: string | null | undefined = ""; typeof cursor === "string"; ) {
+        const query: string = new URLSearchParams({ limit: "100", ...filter, ...(cursor === "" ? {} : { cursor }) }).toString();
+        const { items = [], next_cursor }: Told = (await ask("GET", `/v1/audit?${query}`)).body;
+        records.push(...items);
+        cursor = next_cursor;
+      }
+      return records;
+    },
+    until,
+  };
+}
+
+function parsed(text: string): Told {
+  try {
+    return JSON.parse(text) as Told;
+  } catch {
+    return {};
+  }
+}
+
+/** JSON text in which a bigint stands with all its digits. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === "bigint" ? JSON.rawJSON(member.toString()) : member,
+  );
+}

@@ -1,0 +1,264 @@
+// A real runtime for tests: the built `signalbox dev` as a child process in a folder of its own, with keys, workers and a clean end.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker, type ToolHandler, type WorkerOptions } from "@signalbox/worker";
+import { startNode, type Child, type End } from "./processes.ts";
+import { createRest, type Reply, type Rest } from "./rest.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+import type { WorkerChildConfig, WorkerChildMessage } from "./worker-child.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+export const signalboxBin = join(root, "packages/runtime/bin/signalbox.js");
+const builtMain = join(root, "packages/runtime/dist/cli/main.js");
+const workerChildFile = fileURLToPath(new URL("worker-child.ts", import.meta.url));
+
+export interface StackOptions {
+  /** Where its data goes; a fresh folder, removed at the end, by default. */
+  readonly dataDir?: string;
+  /** Further arguments of `signalbox dev`. */
+  readonly args?: readonly string[];
+}
+
+export interface NewKey {
+  readonly principal: string;
+  readonly scopes: readonly string[];
+  /** Permissions of one grant to the principal; none = no grant. */
+  readonly grants?: readonly string[];
+  readonly project?: string;
+  readonly expires_at?: string;
+}
+
+export interface MadeKey {
+  readonly keyId: string;
+  readonly secret: string;
+  readonly grantId: string | undefined;
+  readonly rest: Rest;
+}
+
+export interface OfferedTool {
+  readonly tool: string;
+  readonly version?: string;
+  readonly maxConcurrency?: number;
+  readonly handler: ToolHandler<never>;
+}
+
+export interface LocalWorker {
+  readonly worker: Worker;
+  /** Drains and leaves. */
+  close(): Promise<void>;
+}
+
+export interface ChildWorker {
+  readonly child: Child;
+  /** Resolves with the first message that `match` takes, also one that came before. */
+  said(match: (message: WorkerChildMessage) => boolean): Promise<WorkerChildMessage>;
+  messages(): readonly WorkerChildMessage[];
+  /** Lets the handlers that wait at the gate return. */
+  open(gate: string): void;
+}
+
+export interface Stack {
+  /** The folder of this stack; the data folder is inside it by default. */
+  readonly folder: string;
+  readonly dataDir: string;
+  /** As the admin of first start. */
+  readonly admin: Rest;
+  readonly adminKey: string;
+  /** The running runtime, or the last one. */
+  readonly runtime: Child;
+  url(): string;
+  grpc(): string;
+  as(key: string): Rest;
+  makeKey(wanted: NewKey): Promise<MadeKey>;
+  /** @throws Error with the answer when it is not taken */
+  register(manifest: Readonly<Record<string, unknown>>, query?: string): Promise<Reply>;
+  /** Runs in this process, over real gRPC; resolves once the runtime has registered it. */
+  startWorker(workerId: string, tools: readonly OfferedTool[], options?: Partial<WorkerOptions>): Promise<LocalWorker>;
+  /** A process of its own, which can be killed and stopped; resolves once the runtime has registered it. */
+  startChildWorker(config: Omit<WorkerChildConfig, "address" | "key" | "folder"> & { address?: string }): Promise<ChildWorker>;
+  /** A proxy in front of the gRPC port that follows the runtime over restarts. */
+  startProxy(): Promise<TcpProxy>;
+  /** The incarnations of this worker id that the runtime lists as ready. */
+  ready(workerId: string): Promise<readonly string[]>;
+  /** Resolves once one of them was not there before. */
+  untilNew(workerId: string, before: readonly string[]): Promise<void>;
+  /** After `stop` or `kill`: the same data, new ports. */
+  start(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<End>;
+  kill(): Promise<End>;
+  /** stderr of every runtime so far. */
+  logs(): string;
+  /** Stops everything; the data folder is still there. */
+  close(): Promise<void>;
+  remove(): void;
+}
+
+const readyMsMax = 20_000;
+const lookEveryMs = 20;
+
+/** @throws Error that says to build first, or with the runtime's own words when it does not come up */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  if (!existsSync(builtMain)) throw new Error("these tests run the built runtime: run `npm run build` first");
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-e2e-"));
+  const dataDir = options.dataDir ?? join(folder, "data");
+  const closers: (() => Promise<unknown>)[] = [];
+  const proxies = new Set<TcpProxy>();
+  let runtime: Child | undefined;
+  let pastLogs = "";
+  let where = { url: "", grpc: "" };
+  const current = (): Child => {
+    if (runtime === undefined) throw new Error("no runtime was started");
+    return runtime;
+  };
+
+  const start = async (): Promise<void> => {
+    if (runtime !== undefined) pastLogs += runtime.stderr();
+    runtime = startNode(
+      [signalboxBin, "dev", "--port", "0", "--grpc-port", "0", "--data", dataDir, "--json", ...(options.args ?? [])],
+      { cwd: folder },
+    );
+    const ready = JSON.parse(await within(readyMsMax, runtime.nextLine(), "the runtime is ready")) as typeof where;
+    where = ready;
+    for (const proxy of proxies) proxy.aimAt(ready.grpc);
+  };
+  await start();
+  const url = (): string => where.url;
+  const { key: adminKey } = JSON.parse(readFileSync(join(dataDir, "client.json"), "utf8")) as { key: string };
+  const admin = createRest(url, adminKey);
+
+  const ready: Stack["ready"] = async (workerId) => {
+    const { items = [] } = (await admin.get("/v1/workers?limit=100")).body;
+    const those = items.filter((worker) => worker["worker_id"] === workerId && worker["state"] === "ready");
+    return those.map((worker) => String(worker["incarnation"]));
+  };
+  const untilNew: Stack["untilNew"] = async (workerId, before) => {
+    while ((await ready(workerId)).every((incarnation) => before.includes(incarnation)))
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  };
+
+  const self: Stack = {
+    folder,
+    dataDir,
+    admin,
+    adminKey,
+    get runtime() {
+      return current();
+    },
+    url,
+    grpc: () => where.grpc,
+    as: (key) => createRest(url, key),
+    async makeKey({ grants, ...wanted }) {
+      const made = await admin.post("/v1/keys", { label: `key of ${wanted.principal}`, ...wanted });
+      if (made.status !== 201) throw new Error(`no key was made: ${made.text}`);
+      const secret = String(made.body["secret"]);
+      const grant =
+        grants === undefined
+          ? undefined
+          : await admin.post("/v1/grants", { subject: wanted.principal, permissions: grants });
+      if (grant !== undefined && grant.status !== 201) throw new Error(`no grant was made: ${grant.text}`);
+      return {
+        keyId: String(made.body["key_id"]),
+        secret,
+        grantId: grant === undefined ? undefined : String(grant.body["grant_id"]),
+        rest: createRest(url, secret),
+      };
+    },
+    async register(manifest, query = "") {
+      const answer = await admin.put(`/v1/tools${query}`, manifest);
+      if (answer.status !== 201) throw new Error(`the tool was not taken: ${answer.status} ${answer.text}`);
+      return answer;
+    },
+    async startWorker(workerId, tools, more = {}) {
+      const worker = new Worker({
+        address: where.grpc,
+        key: adminKey,
+        workerId,
+        signals: false,
+        log: () => undefined,
+        drainMs: 1_000,
+        ...more,
+      });
+      for (const { tool, version = "1.0.0", handler, maxConcurrency } of tools)
+        worker.tool(tool, { version, ...(maxConcurrency === undefined ? {} : { maxConcurrency }) }, handler);
+      const before = await ready(workerId);
+      const running = worker.run();
+      running.catch(() => undefined);
+      closers.push(() => worker.close());
+      await Promise.race([untilNew(workerId, before), running]);
+      return { worker, close: () => worker.close() };
+    },
+    async startChildWorker(config) {
+      const full: WorkerChildConfig = { address: where.grpc, key: adminKey, folder, ...config };
+      const before = await ready(config.workerId);
+      const child = startNode([workerChildFile, JSON.stringify(full)], { ipc: true });
+      closers.push(() => child.kill());
+      const ended = child.ended.then(() => Promise.reject(new Error(`the worker ended: ${child.stderr()}`)));
+      ended.catch(() => undefined);
+      await Promise.race([untilNew(config.workerId, before), ended]);
+      return childWorker(child);
+    },
+    async startProxy() {
+      const proxy = await startTcpProxy(where.grpc);
+      proxies.add(proxy);
+      closers.push(() => proxy.close());
+      return proxy;
+    },
+    ready,
+    untilNew,
+    start,
+    async stop(signal = "SIGTERM") {
+      current().signal(signal);
+      return current().ended;
+    },
+    kill: () => current().kill(),
+    logs: () => pastLogs + (runtime?.stderr() ?? ""),
+    async close() {
+      // Workers first: a runtime that drains would wait for what they hold.
+      await Promise.all(closers.map((close) => close()));
+      if (runtime === undefined || runtime.process.exitCode !== null || runtime.process.signalCode !== null) return;
+      const { code } = await self.stop();
+      if (code !== 0) throw new Error(`the runtime ended with exit code ${code}: ${current().stderr().slice(-2_000)}`);
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+  return self;
+}
+
+function childWorker(child: Child): ChildWorker {
+  const messages: WorkerChildMessage[] = [];
+  const listeners = new Set<() => void>();
+  child.process.on("message", (message) => {
+    messages.push(message as WorkerChildMessage);
+    for (const listener of listeners) listener();
+  });
+  return {
+    child,
+    messages: () => messages,
+    open: (gate) => void child.process.send({ open: gate }),
+    said: (match) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = messages.find(match);
+          if (found === undefined) return;
+          listeners.delete(look);
+          resolve(found);
+        };
+        listeners.add(look);
+        look();
+        void child.ended.then(() => reject(new Error(`the worker ended: ${child.stderr()}`)));
+      }),
+  };
+}
+
+/** @throws Error that names what did not happen in time */
+export async function within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`not within ${ms} ms: ${what}`)), ms);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,91 @@
+// A TCP proxy between worker and runtime: cuts connections, freezes them without a word, and follows a runtime that moves.
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+
+export interface TcpProxy {
+  /** `host:port` to dial; stays the same whatever happens behind it. */
+  readonly address: string;
+  /** New connections go there from now on: `host:port`. */
+  aimAt(target: string): void;
+  /** Breaks every connection and refuses new ones. */
+  cut(): void;
+  /** Nothing passes any more and nobody is told: a host that vanished. New connections are accepted and stay silent. */
+  freeze(): void;
+  /** Lets new connections through again after `cut` or `freeze`; frozen ones are broken. */
+  mend(): void;
+  /** Connections from workers that were let through so far. */
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket | undefined;
+}
+
+export async function startTcpProxy(target: string): Promise<TcpProxy> {
+  const pairs = new Set<Pair>();
+  let mode: "open" | "cut" | "frozen" = "open";
+  let [host, port] = hostPort(target);
+  let connections = 0;
+  const server = createServer((near) => {
+    near.on("error", () => near.destroy());
+    if (mode === "cut") return void near.destroy();
+    if (mode === "frozen") return void pairs.add({ near: near.pause(), far: undefined });
+    connections += 1;
+    const far = connect(port, host);
+    const pair = { near, far };
+    pairs.add(pair);
+    const end = (): void => {
+      near.destroy();
+      far.destroy();
+      pairs.delete(pair);
+    };
+    far.on("error", end).on("close", end);
+    near.on("close", end);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const breakAll = (): void => {
+    for (const { near, far } of pairs) {
+      near.destroy();
+      far?.destroy();
+    }
+    pairs.clear();
+  };
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    aimAt(next) {
+      [host, port] = hostPort(next);
+    },
+    cut() {
+      mode = "cut";
+      breakAll();
+    },
+    freeze() {
+      mode = "frozen";
+      for (const { near, far } of pairs) {
+        near.unpipe();
+        near.pause();
+        far?.unpipe();
+        far?.pause();
+      }
+    },
+    mend() {
+      if (mode === "frozen") breakAll();
+      mode = "open";
+    },
+    get connections() {
+      return connections;
+    },
+    async close() {
+      mode = "cut";
+      breakAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function hostPort(address: string): [host: string, port: number] {
+  const at = address.lastIndexOf(":");
+  return [address.slice(0, at), Number(address.slice(at + 1))];
+}
