@@ -21,7 +21,7 @@ test("the generated files are up to date; else: npm run generate", async () => {
   onTestFinished(() => rmSync(fresh, { recursive: true }));
   await run(process.execPath, ["scripts/generate.js", "--into", fresh], { cwd: root });
   const made = filesUnder(join(fresh, gen));
-  expect([...made.keys()]).toContain("signalbox/work/v1/work_pb.ts");
+  expect([...made.keys()]).toContain("signalbox/v1/work_pb.ts");
   expect(filesUnder(join(root, gen))).toEqual(made);
 });
 

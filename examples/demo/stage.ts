@@ -43,6 +43,8 @@ const workerFile = join(import.meta.dirname, "worker.js");
 /** Guards against a demo that hangs: a start, a stop, a worker that registers. */
 const patienceMs = 15_000;
 const lookMs = 40;
+/** A record is longer than a reader's patience; its first lines say what it is. */
+const restLinesMax = 16;
 
 export class Stage {
   /** The project folder: `.signalbox/`, `tools/`, `data/`, `receipts.jsonl`, `logs/`. */
@@ -182,13 +184,23 @@ export class Stage {
     return finished;
   }
 
+  /** Writes into a database file, past the runtime. */
+  async sql(file: string, statement: string): Promise<void> {
+    const script = `new (require("node:sqlite").DatabaseSync)("${file}").exec("${statement}")`;
+    const { cwd, env } = this.#place("sql");
+    this.telling.command(`node -e ${quoted(script)}`);
+    const quiet = "--disable-warning=ExperimentalWarning";
+    const { exitCode, stderr } = await runToEnd([quiet, "-e", script], { cwd, env, signal: this.signal });
+    if (exitCode !== 0) throw new StoryFailed(`the statement failed: ${stderr}`);
+  }
+
   /** One request over REST, shown as the curl command that a person would type. */
   async rest(sentence: string, method: "GET" | "POST", path: string, body?: unknown): Promise<RestAnswer> {
     this.telling.sentence(sentence);
     const data = body === undefined ? "" : ` -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`;
     this.telling.command(`curl -sS -X ${method} "$URL${path}" -H "authorization: Bearer $KEY"${data}`);
     const answer = await this.ask(method, path, body);
-    this.telling.output(`HTTP ${answer.status}\n${JSON.stringify(answer.body, null, 2)}`);
+    this.telling.output(`HTTP ${answer.status}\n${JSON.stringify(answer.body, null, 2)}`, restLinesMax);
     return answer;
   }
 

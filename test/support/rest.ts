@@ -1,4 +1,5 @@
 // The REST door as tests use it: one credential, bodies as data or as source text, answers kept whole.
+import { stringifyWithBigInts } from "@signalbox/protocol";
 import { request, type Dispatcher } from "undici";
 
 export interface ErrorTold {
@@ -56,7 +57,7 @@ export interface Reply {
 }
 
 export interface AskOptions {
-  /** Data becomes JSON (bigints keep their digits, see {@link jsonText}); text and bytes go out as they are. */
+  /** Data becomes JSON (bigints keep their digits); text and bytes go out as they are. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -87,7 +88,7 @@ const lookEveryMs = 25;
 
 export function createRest(url: () => string, key: string): Rest {
   const ask: Rest["ask"] = async (method, path, { body, headers = {}, signal } = {}) => {
-    const sent = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : jsonText(body);
+    const sent = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : stringifyWithBigInts(body);
     const answer = await request(`${url()}${path}`, {
       method,
       headers: {
@@ -146,11 +147,4 @@ function parsed(text: string): Told {
   } catch {
     return {};
   }
-}
-
-/** JSON text in which a bigint stands with all its digits. */
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === "bigint" ? JSON.rawJSON(member.toString()) : member,
-  );
 }

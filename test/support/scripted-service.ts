@@ -285,6 +285,10 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
         : { call, progress: "settled", replayed: false };
     },
     getExecution: async (asked, id) => find(asked, id),
+    listEvents: async (asked, id, afterSeq, limit) =>
+      find(asked, id)
+        .events.filter(({ seq }) => seq > afterSeq)
+        .slice(0, limit),
     listExecutions: async () => ({ items: [scriptedCall({ outputJson: null })], next: "more" }),
     cancel: async (asked, id) => ({ call: find(asked, id).call, stopping: false }),
     resolve: async (asked, id) => find(asked, id).call,

@@ -9,6 +9,7 @@ import {
   type Invoke,
   type Result,
   type WorkerMessage,
+  workService,
 } from "@signalbox/protocol";
 
 type OfType<T extends FromRuntime["type"]> = Extract<FromRuntime, { readonly type: T }>;
@@ -41,7 +42,7 @@ export interface ScriptedWorkerOptions {
   readonly inFlight?: readonly InFlight[];
 }
 
-const path = "/signalbox.work.v1.Work/Connect";
+const path = "/signalbox.v1.Work/Connect";
 
 /** Resolves once the runtime has registered it. */
 export async function startScriptedWorker(options: ScriptedWorkerOptions): Promise<ScriptedWorker> {
@@ -73,7 +74,7 @@ export function openStream(address: string, key: string): ScriptedWorker {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${key}`);
   const call = client.makeBidiStreamRequest<Uint8Array, FromRuntime>(
-    path,
+    workService.connect.path,
     (bytes) => Buffer.from(bytes),
     decodeRuntime,
     metadata,

@@ -39,13 +39,13 @@ async function charge(stage: Stage): Promise<void> {
 async function toolRefuses(stage: Stage): Promise<void> {
   const { telling } = stage;
   const before = stage.receipts().length;
-  const { body, status } = await stage.rest("The tool itself says no to an amount of zero.", "POST", "/v1/executions", {
+  const answer = await stage.rest("The tool itself says no to an amount of zero.", "POST", "/v1/executions", {
     tool: "payments.charge",
     input: { amount: 0, currency: "EUR", payee: "Lantern Books" },
   });
-  telling.check("422 tool_error with the tool's own code", { status, ...body }, {
+  telling.check("422 tool_error with the tool's own code", answer, {
     status: 422,
-    error: { code: "tool_error", details: { tool_code: "invalid_args" } },
+    body: { status: "failed", error: { code: "tool_error", details: { tool_code: "invalid_args" } } },
   });
   telling.check("no receipt", stage.receipts().length, before);
 }

@@ -27,9 +27,9 @@ export async function sameKeyRunsNothing(stage: Stage): Promise<void> {
     input: { ...input, amount: 121 },
     idempotency_key: key,
   });
-  telling.check("409 idempotency_conflict", { status: other.status, ...other.body }, {
+  telling.check("409 idempotency_conflict", other, {
     status: 409,
-    error: { code: "idempotency_conflict", retryable: false },
+    body: { error: { code: "idempotency_conflict", retryable: false } },
   });
   telling.check("after all of this, money was taken once", stage.receipts().length, before + 1);
 }

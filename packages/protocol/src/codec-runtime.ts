@@ -11,7 +11,7 @@ import {
   refuse,
   wordOf,
 } from "./codec-checks.ts";
-import * as wire from "./gen/signalbox/work/v1/work_pb.ts";
+import * as wire from "./gen/signalbox/v1/work_pb.ts";
 import { callIdCharsMax } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { Cancel, Invoke, Registered, RuntimeMessage, SecretGrant } from "./work.ts";
@@ -55,7 +55,7 @@ export function toRuntimeFrame(message: RuntimeMessage): RuntimeFrameContent {
     case "go":
       return {
         case: "go",
-        value: { $typeName: "signalbox.work.v1.Go", callId: message.callId, fence: BigInt(message.fence) },
+        value: { $typeName: "signalbox.v1.Go", callId: message.callId, fence: BigInt(message.fence) },
       };
     case "cancel":
       return { case: "cancel", value: writeCancel(message) };
@@ -65,20 +65,20 @@ export function toRuntimeFrame(message: RuntimeMessage): RuntimeFrameContent {
       return {
         case: "resultAck",
         value: {
-          $typeName: "signalbox.work.v1.ResultAck",
+          $typeName: "signalbox.v1.ResultAck",
           callId: message.callId,
           fence: BigInt(message.fence),
           verdict: ackVerdicts[message.verdict],
         },
       };
     case "heartbeat_ack":
-      return { case: "heartbeatAck", value: { $typeName: "signalbox.work.v1.HeartbeatAck" } };
+      return { case: "heartbeatAck", value: { $typeName: "signalbox.v1.HeartbeatAck" } };
     case "drain":
-      return { case: "drain", value: { $typeName: "signalbox.work.v1.Drain" } };
+      return { case: "drain", value: { $typeName: "signalbox.v1.Drain" } };
     case "go_away":
       return {
         case: "goAway",
-        value: { $typeName: "signalbox.work.v1.GoAway", reason: message.reason, reconnectTo: message.reconnectTo },
+        value: { $typeName: "signalbox.v1.GoAway", reason: message.reason, reconnectTo: message.reconnectTo },
       };
   }
 }
@@ -124,16 +124,16 @@ export function fromRuntimeFrame(content: RuntimeFrameContent): RuntimeMessage {
 
 function writeRegistered(message: Registered): wire.Registered {
   return {
-    $typeName: "signalbox.work.v1.Registered",
+    $typeName: "signalbox.v1.Registered",
     leaseTtlMs: message.leaseTtlMs,
     heartbeatMs: message.heartbeatMs,
     resync: message.resync.map(({ callId, fence, verdict }) => ({
-      $typeName: "signalbox.work.v1.Resync",
+      $typeName: "signalbox.v1.Resync",
       callId,
       fence: BigInt(fence),
       verdict: resyncVerdicts[verdict],
     })),
-    refused: message.refused.map((handler) => ({ $typeName: "signalbox.work.v1.RefusedHandler", ...handler })),
+    refused: message.refused.map((handler) => ({ $typeName: "signalbox.v1.RefusedHandler", ...handler })),
   };
 }
 
@@ -156,7 +156,7 @@ function readRegistered(message: wire.Registered): Registered {
 
 function writeInvoke(message: Invoke): wire.Invoke {
   return {
-    $typeName: "signalbox.work.v1.Invoke",
+    $typeName: "signalbox.v1.Invoke",
     callId: message.callId,
     fence: BigInt(message.fence),
     attempt: message.attempt,
@@ -169,7 +169,7 @@ function writeInvoke(message: Invoke): wire.Invoke {
     argsJson: utf8.encode(message.argsJson),
     contextJson: utf8.encode(message.contextJson),
     files: message.files.map(({ path, digest, bytes }) => ({
-      $typeName: "signalbox.work.v1.FileRef",
+      $typeName: "signalbox.v1.FileRef",
       path,
       digest,
       bytes: BigInt(bytes),
@@ -214,7 +214,7 @@ function readInvoke(message: wire.Invoke): Invoke {
 
 function writeCancel(message: Cancel): wire.Cancel {
   return {
-    $typeName: "signalbox.work.v1.Cancel",
+    $typeName: "signalbox.v1.Cancel",
     callId: message.callId,
     fence: BigInt(message.fence),
     graceMs: message.graceMs,
@@ -224,7 +224,7 @@ function writeCancel(message: Cancel): wire.Cancel {
 
 function writeSecretGrant(message: SecretGrant): wire.SecretGrant {
   return {
-    $typeName: "signalbox.work.v1.SecretGrant",
+    $typeName: "signalbox.v1.SecretGrant",
     callId: message.callId,
     fence: BigInt(message.fence),
     secrets: { ...message.secrets },

@@ -13,7 +13,7 @@ import {
   refuse,
   wordOf,
 } from "./codec-checks.ts";
-import * as wire from "./gen/signalbox/work/v1/work_pb.ts";
+import * as wire from "./gen/signalbox/v1/work_pb.ts";
 import { limits } from "./limits.ts";
 import type {
   Emit,
@@ -65,7 +65,7 @@ export function toWorkerFrame(message: Exclude<WorkerMessage, Malformed>): Worke
       return {
         case: "heartbeat",
         value: {
-          $typeName: "signalbox.work.v1.Heartbeat",
+          $typeName: "signalbox.v1.Heartbeat",
           load: message.load,
           inFlight: message.inFlight.map(writeInFlight),
         },
@@ -73,12 +73,12 @@ export function toWorkerFrame(message: Exclude<WorkerMessage, Malformed>): Worke
     case "accepted":
       return {
         case: "accepted",
-        value: { $typeName: "signalbox.work.v1.Accepted", callId: message.callId, fence: BigInt(message.fence) },
+        value: { $typeName: "signalbox.v1.Accepted", callId: message.callId, fence: BigInt(message.fence) },
       };
     case "started":
       return {
         case: "started",
-        value: { $typeName: "signalbox.work.v1.Started", callId: message.callId, fence: BigInt(message.fence) },
+        value: { $typeName: "signalbox.v1.Started", callId: message.callId, fence: BigInt(message.fence) },
       };
     case "output":
       return { case: "output", value: writeOutput(message) };
@@ -86,7 +86,7 @@ export function toWorkerFrame(message: Exclude<WorkerMessage, Malformed>): Worke
       return {
         case: "progress",
         value: {
-          $typeName: "signalbox.work.v1.Progress",
+          $typeName: "signalbox.v1.Progress",
           callId: message.callId,
           fence: BigInt(message.fence),
           percent: message.percent,
@@ -99,7 +99,7 @@ export function toWorkerFrame(message: Exclude<WorkerMessage, Malformed>): Worke
       return {
         case: "secretRequest",
         value: {
-          $typeName: "signalbox.work.v1.SecretRequest",
+          $typeName: "signalbox.v1.SecretRequest",
           callId: message.callId,
           fence: BigInt(message.fence),
           names: [...message.names],
@@ -110,7 +110,7 @@ export function toWorkerFrame(message: Exclude<WorkerMessage, Malformed>): Worke
     case "nack":
       return { case: "nack", value: writeNack(message) };
     case "draining":
-      return { case: "draining", value: { $typeName: "signalbox.work.v1.Draining" } };
+      return { case: "draining", value: { $typeName: "signalbox.v1.Draining" } };
   }
 }
 
@@ -168,13 +168,13 @@ export function fromWorkerFrame(content: WorkerFrameContent): WorkerMessage {
 
 function writeRegister(message: Register): wire.Register {
   return {
-    $typeName: "signalbox.work.v1.Register",
+    $typeName: "signalbox.v1.Register",
     workerId: message.workerId,
     incarnation: message.incarnation,
     imageDigest: message.imageDigest,
     pool: message.pool,
     labels: { ...message.labels },
-    handlers: message.handlers.map((offer) => ({ $typeName: "signalbox.work.v1.HandlerOffer", ...offer })),
+    handlers: message.handlers.map((offer) => ({ $typeName: "signalbox.v1.HandlerOffer", ...offer })),
     backends: [...message.backends],
     capacity: message.capacity,
     inFlight: message.inFlight.map(writeInFlight),
@@ -209,7 +209,7 @@ function readHeartbeat(message: wire.Heartbeat): Heartbeat {
 
 function writeInFlight(call: InFlight): wire.InFlight {
   return {
-    $typeName: "signalbox.work.v1.InFlight",
+    $typeName: "signalbox.v1.InFlight",
     callId: call.callId,
     fence: BigInt(call.fence),
     state: inFlightStates[call.state],
@@ -225,7 +225,7 @@ function readInFlight(calls: readonly wire.InFlight[]): InFlight[] {
 
 function writeOutput(message: Output): wire.Output {
   return {
-    $typeName: "signalbox.work.v1.Output",
+    $typeName: "signalbox.v1.Output",
     callId: message.callId,
     fence: BigInt(message.fence),
     seq: message.seq,
@@ -246,7 +246,7 @@ function readOutput(message: wire.Output): Output {
 
 function writeEmit(message: Emit): wire.Emit {
   return {
-    $typeName: "signalbox.work.v1.Emit",
+    $typeName: "signalbox.v1.Emit",
     callId: message.callId,
     fence: BigInt(message.fence),
     ordinal: message.ordinal,
@@ -257,7 +257,7 @@ function writeEmit(message: Emit): wire.Emit {
 
 function writeNack(message: Nack): wire.Nack {
   return {
-    $typeName: "signalbox.work.v1.Nack",
+    $typeName: "signalbox.v1.Nack",
     callId: message.callId,
     fence: BigInt(message.fence),
     reason: nackReasons[message.reason],
@@ -268,7 +268,7 @@ function writeNack(message: Nack): wire.Nack {
 
 function writeResult(message: Result): wire.Result {
   return {
-    $typeName: "signalbox.work.v1.Result",
+    $typeName: "signalbox.v1.Result",
     callId: message.callId,
     fence: BigInt(message.fence),
     status: resultStatuses[message.status],
@@ -294,7 +294,7 @@ function readResult(message: wire.Result): Result {
 
 function writeUsage(usage: Usage): wire.Usage {
   return {
-    $typeName: "signalbox.work.v1.Usage",
+    $typeName: "signalbox.v1.Usage",
     durationMs: usage.durationMs,
     ...(usage.cpuMs === undefined ? {} : { cpuMs: usage.cpuMs }),
     ...(usage.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: BigInt(usage.peakMemoryBytes) }),
@@ -316,7 +316,7 @@ function readUsage(usage: wire.Usage | undefined): Usage {
 
 function writeError(error: WorkError): wire.WorkError {
   return {
-    $typeName: "signalbox.work.v1.WorkError",
+    $typeName: "signalbox.v1.WorkError",
     code: error.code,
     message: error.message,
     retryable: error.retryable,

@@ -4,7 +4,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { FrameError, fenceOf } from "./codec-checks.ts";
 import { fromRuntimeFrame, toRuntimeFrame } from "./codec-runtime.ts";
 import { fromWorkerFrame, toWorkerFrame } from "./codec-worker.ts";
-import { RuntimeFrameSchema, WorkerFrameSchema } from "./gen/signalbox/work/v1/work_pb.ts";
+import { RuntimeFrameSchema, WorkerFrameSchema } from "./gen/signalbox/v1/work_pb.ts";
 import { isCallId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { Lease, Malformed, RuntimeMessage, WorkerMessage } from "./work.ts";
@@ -22,7 +22,7 @@ const runtimeCallFields = { from: 2, to: 6 };
  */
 export function encodeWorker(message: WorkerMessage): Uint8Array<ArrayBuffer> {
   if (message.type === "malformed") return new Uint8Array(0);
-  return toBinary(WorkerFrameSchema, { $typeName: "signalbox.work.v1.WorkerFrame", message: toWorkerFrame(message) });
+  return toBinary(WorkerFrameSchema, { $typeName: "signalbox.v1.WorkerFrame", message: toWorkerFrame(message) });
 }
 
 /** Never throws. */
@@ -39,7 +39,7 @@ export function decodeWorker(bytes: Uint8Array): WorkerMessage {
 export function encodeRuntime(message: FromRuntime): Uint8Array<ArrayBuffer> {
   if (message.type === "malformed") return new Uint8Array(0);
   return toBinary(RuntimeFrameSchema, {
-    $typeName: "signalbox.work.v1.RuntimeFrame",
+    $typeName: "signalbox.v1.RuntimeFrame",
     message: toRuntimeFrame(message),
   });
 }

@@ -1,12 +1,12 @@
 // The Work service as grpc-js sees it.
 import { expect, test } from "vitest";
-import { Work } from "./gen/signalbox/work/v1/work_pb.ts";
+import { Work } from "./gen/signalbox/v1/work_pb.ts";
 import { grpcMethod, workService } from "./grpc-service.ts";
 
 const { connect } = workService;
 
 test("path and kind", () => {
-  expect(connect.path).toBe("/signalbox.work.v1.Work/Connect");
+  expect(connect.path).toBe("/signalbox.v1.Work/Connect");
   expect([connect.requestStream, connect.responseStream]).toEqual([true, true]);
 });
 
@@ -29,5 +29,5 @@ test("neither garbage nor a message of ours that cannot be written ends the stre
 });
 
 test("a method that the service lacks is named", () => {
-  expect(() => grpcMethod(Work, "nothing", undefined as never)).toThrow("signalbox.work.v1.Work has no method nothing");
+  expect(() => grpcMethod(Work, "nothing", undefined as never)).toThrow("signalbox.v1.Work has no method nothing");
 });

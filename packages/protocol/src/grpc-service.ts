@@ -1,7 +1,7 @@
 // Turns a generated protobuf service into the service definition that grpc-js takes, with our codecs in place of its own.
 import type { DescService } from "@bufbuild/protobuf";
 import { decodeRuntime, decodeWorker, encodeRuntime, encodeWorker, type FromRuntime } from "./codec.ts";
-import { Work } from "./gen/signalbox/work/v1/work_pb.ts";
+import { Work } from "./gen/signalbox/v1/work_pb.ts";
 import type { WorkerMessage } from "./work.ts";
 
 /** How one method's messages become bytes. What `decode…` throws ends the gRPC call, so the codecs of streams must not throw. */

@@ -4,7 +4,7 @@ import { callStates, isTerminal } from "./call/types.ts";
 import { createGrant, createKey, listAudit, listGrants, listKeys, revokeGrant, revokeKey, verifyAudit, type AdminPorts } from "./corridor/admin.ts";
 import { Catalog } from "./corridor/catalog.ts";
 import { Driver } from "./corridor/driver.ts";
-import { cancel, getExecution, listExecutions, resolve } from "./corridor/executions.ts";
+import { cancel, getExecution, listEvents, listExecutions, resolve } from "./corridor/executions.ts";
 import { invoke } from "./corridor/invoke.ts";
 import { leaseOf } from "./corridor/lease-of.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
@@ -93,6 +93,7 @@ function serviceOf(ports: AdminPorts, status: () => RuntimeStatus): Service {
     },
     invoke: (asked, request) => invoke(ports, asked, request),
     getExecution: (asked, id) => getExecution(ports, asked, id),
+    listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
     listExecutions: (asked, query) => listExecutions(ports, asked, query),
     cancel: (asked, id) => cancel(ports, asked, id),
     resolve: (asked, id, answer) => resolve(ports, asked, id, answer),

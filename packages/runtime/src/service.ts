@@ -113,6 +113,8 @@ export interface Service {
 
   invoke(asked: Asked, request: InvokeRequest): Promise<InvokeAnswer>;
   getExecution(asked: Asked, executionId: string): Promise<ExecutionDetail>;
+  /** The ordered events after a seq, oldest first. */
+  listEvents(asked: Asked, executionId: string, afterSeq: number, limit: number): Promise<readonly CallEvent[]>;
   listExecutions(asked: Asked, query: ExecutionQuery): Promise<Page<Call>>;
   /** Idempotent. `stopping` is true while the worker has yet to confirm. */
   cancel(asked: Asked, executionId: string): Promise<{ readonly call: Call; readonly stopping: boolean }>;

@@ -1,13 +1,13 @@
 // Calls that exist: read one, list them, cancel one, and a person's word on one whose end is unknown.
 import { scanJson, SignalboxError, limits, utf8Bytes } from "@signalbox/protocol";
-import { isTerminal, type Call } from "../call/types.ts";
+import { isTerminal, type Call, type CallEvent } from "../call/types.ts";
 import type { Page } from "../ledger/port.ts";
 import type { Asked, ExecutionDetail, ExecutionQuery } from "../service.ts";
 import { storable, type InvokePorts } from "./invoke.ts";
 import { waitKey } from "./driver.ts";
 import { waitAtMost } from "./waiters.ts";
 
-/** Events of one call that `getExecution` returns at most; the rest is paged by `after_seq`. */
+/** Events of one call that `getExecution` returns at most; `listEvents` pages through all of them. */
 const eventsMax = 1_000;
 
 /** Unknown and foreign ids get the very same words, so that nobody learns what exists elsewhere. */
@@ -36,6 +36,18 @@ export async function getExecution(ports: InvokePorts, asked: Asked, executionId
     ports.ledger.events(tenant, executionId, 0, eventsMax),
   ]);
   return { call: stored, attempts, lateResults, events };
+}
+
+export async function listEvents(
+  ports: InvokePorts,
+  asked: Asked,
+  executionId: string,
+  afterSeq: number,
+  limit: number,
+): Promise<readonly CallEvent[]> {
+  await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
+  await rowOf(ports, asked, executionId);
+  return storable(ports.ledger.events(asked.principal.tenant, executionId, afterSeq, limit));
 }
 
 export async function listExecutions(ports: InvokePorts, asked: Asked, query: ExecutionQuery): Promise<Page<Call>> {

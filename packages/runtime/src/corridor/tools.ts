@@ -100,12 +100,33 @@ export async function listTools(ports: AdminPorts, asked: Asked, limit: number, 
   await ports.refusals.requireScope(principal, "tools:read", asked.requestId);
   const granted = await ports.directory.permissionsOf(principal, principal.project, ports.clock.now());
   const seesAll = principal.scopes.has("*") || principal.scopes.has("tools:write");
-  const page = await storable(ports.ledger.listTools(principal.tenant, limit, cursor));
-  const shared = cursor === undefined ? (await storable(ports.ledger.listTools(platformTenant, limit))).items : [];
-  const own = new Set(page.items.map((record) => record.tool));
   const visible = (record: ToolRecord): boolean => seesAll || missingPermissions(granted, [`tool:invoke:${record.tool}`]).length === 0;
-  const items = [...page.items, ...shared.filter((record) => !own.has(record.tool))].filter(visible);
-  return { items, next: page.next };
+  const page = await pageOfTools(ports, principal.tenant, limit, cursor);
+  return { items: page.items.filter(visible), next: page.next };
+}
+
+/** Marks a cursor that stands in the second part of the list, the platform's tools. */
+const sharedMark = "platform.";
+
+/** The tenant's own tools first, then the platform's as far as no own tool hides them. A page is full or the last of its part. */
+async function pageOfTools(ports: AdminPorts, tenant: string, limit: number, cursor: string | undefined): Promise<Page<ToolRecord>> {
+  if (cursor?.startsWith(sharedMark) !== true) {
+    const own = await storable(ports.ledger.listTools(tenant, limit, cursor));
+    if (own.next !== undefined || own.items.length >= limit) return { items: own.items, next: own.next ?? sharedMark };
+    const shared = await sharedTools(ports, tenant, limit - own.items.length, undefined);
+    return { items: [...own.items, ...shared.items], next: shared.next };
+  }
+  const inner = cursor.slice(sharedMark.length);
+  return sharedTools(ports, tenant, limit, inner === "" ? undefined : inner);
+}
+
+async function sharedTools(ports: AdminPorts, tenant: string, limit: number, cursor: string | undefined): Promise<Page<ToolRecord>> {
+  const page = await storable(ports.ledger.listTools(platformTenant, limit, cursor));
+  const items: ToolRecord[] = [];
+  for (const record of page.items) {
+    if ((await storable(ports.ledger.tool(tenant, record.tool))) === undefined) items.push(record);
+  }
+  return { items, next: page.next === undefined ? undefined : `${sharedMark}${page.next}` };
 }
 
 export async function getTool(ports: AdminPorts, asked: Asked, tool: string, version?: string): Promise<ToolView> {

@@ -21,7 +21,8 @@ spec:
   executor: { type: worker }
 metadata: { version: 1.0.0, name: a }
 `;
-const canonical = '{"apiVersion":"signalbox.dev/v1","kind":"Tool","metadata":{"name":"a","version":"1.0.0"},"spec":{"executor":{"type":"worker"},"input":{"required":["b","a"],"type":"object"}}}';
+const canonical =
+  '{"apiVersion":"signalbox.dev/v1","kind":"Tool","metadata":{"name":"a","version":"1.0.0"},"spec":{"executor":{"type":"worker"},"input":{"required":["b","a"],"type":"object"}}}';
 
 test("the text is canonical JSON", () => {
   expect(manifestText(read(yaml))).toBe(canonical);
@@ -42,7 +43,9 @@ test("the digest is what it was when this was written", () => {
 
 test("a schema in a file counts with its content", () => {
   const named = read(yaml.replace("{ required: [b, a], type: object }", "{ file: in.json }"));
-  expect(manifestText(named, (path) => (path === "in.json" ? { type: "object", required: ["b", "a"] } : undefined))).toBe(canonical);
+  expect(
+    manifestText(named, (path) => (path === "in.json" ? { type: "object", required: ["b", "a"] } : undefined)),
+  ).toBe(canonical);
   expect(manifestText(named, () => ({ type: "object" }))).not.toBe(canonical);
 });
 

@@ -5,9 +5,12 @@ import { shapeProblem } from "./json-shape.ts";
 
 const within = { depthMax: 4, valuesMax: 10 };
 
-test.each([[null], [true], [0], [""], [[]], [{}], [{ a: [1, { b: null }] }], [Object.create(null)]])("%j is fine", (value) => {
-  expect(shapeProblem(value, within)).toBeUndefined();
-});
+test.each([[null], [true], [0], [""], [[]], [{}], [{ a: [1, { b: null }] }], [Object.create(null)]])(
+  "%j is fine",
+  (value) => {
+    expect(shapeProblem(value, within)).toBeUndefined();
+  },
+);
 
 test.each([
   [{ a: undefined }, ["a"], "nothing is not JSON"],
@@ -17,7 +20,7 @@ test.each([
   [{ a: () => 1 }, ["a"], "a function is not JSON"],
   [{ a: new Date(0) }, ["a"], "is not a plain JSON value"],
   [{ a: new Map() }, ["a"], "is not a plain JSON value"],
-  [[, 1], [0], "nothing is not JSON"],
+  [Array(2), [1], "nothing is not JSON"],
   [{ a: "\ud800" }, ["a"], "holds half of a surrogate pair: not well-formed text"],
   [{ "\ud800": 1 }, [], "has a key that is not well-formed text"],
 ])("%# is refused with its place", (value, keys, message) => {
@@ -26,7 +29,10 @@ test.each([
 
 test("the depth may be reached, not passed", () => {
   expect(shapeProblem([[[[]]]], within)).toBeUndefined();
-  expect(shapeProblem([[[[[]]]]], within)).toEqual({ keys: [0, 0, 0, 0], message: "is nested more than 4 levels deep" });
+  expect(shapeProblem([[[[[]]]]], within)).toEqual({
+    keys: [0, 0, 0, 0],
+    message: "is nested more than 4 levels deep",
+  });
 });
 
 test("wide, circular and very deep values end at a bound", () => {
@@ -37,7 +43,9 @@ test("wide, circular and very deep values end at a bound", () => {
   let deep: unknown = 0;
   for (let level = 0; level < 100_000; level++) deep = [deep];
   expect(shapeProblem(deep, { depthMax: 200_000, valuesMax: 200_000 })).toBeUndefined();
-  expect(shapeProblem(deep, { depthMax: 64, valuesMax: 200_000 })).toMatchObject({ message: "is nested more than 64 levels deep" });
+  expect(shapeProblem(deep, { depthMax: 64, valuesMax: 200_000 })).toMatchObject({
+    message: "is nested more than 64 levels deep",
+  });
 });
 
 test("exact numbers count as numbers, and stay in range", () => {

@@ -29,7 +29,8 @@ function keysTo(visit: Visit): readonly (string | number)[] {
 
 function leafProblem(value: unknown): string | undefined {
   if (value === null || typeof value === "boolean") return undefined;
-  if (typeof value === "string") return isWellFormed(value) ? undefined : "holds half of a surrogate pair: not well-formed text";
+  if (typeof value === "string")
+    return isWellFormed(value) ? undefined : "holds half of a surrogate pair: not well-formed text";
   if (typeof value === "number") return Number.isFinite(value) ? undefined : `${value} is not a JSON number`;
   return `${shown(value)} is not JSON`;
 }

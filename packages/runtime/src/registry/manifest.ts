@@ -11,7 +11,12 @@ import type { ToolMetadata, ToolSpec } from "./types.ts";
 import { parseVersion } from "./versions.ts";
 
 export type ManifestOutcome =
-  | { readonly ok: true; readonly metadata: ToolMetadata; readonly spec: ToolSpec; readonly warnings: readonly Problem[] }
+  | {
+      readonly ok: true;
+      readonly metadata: ToolMetadata;
+      readonly spec: ToolSpec;
+      readonly warnings: readonly Problem[];
+    }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const apiVersion = "signalbox.dev/v1";
@@ -24,7 +29,8 @@ const apiVersion = "signalbox.dev/v1";
 export function readManifest(document: unknown, files?: Files): ManifestOutcome {
   const notes = newNotes();
   const shape = shapeProblem(document, { depthMax: bounds.manifestDepthMax, valuesMax: bounds.manifestValuesMax });
-  if (shape !== undefined) return { ok: false, problems: [{ path: shape.keys.reduce(under, ""), message: shape.message }] };
+  if (shape !== undefined)
+    return { ok: false, problems: [{ path: shape.keys.reduce(under, ""), message: shape.message }] };
   const fields = readFields(document, "", ["apiVersion", "kind", "metadata", "spec"], notes);
   if (fields === undefined) return { ok: false, problems: notes.problems };
   readConstant(fields, "apiVersion", apiVersion, notes);
@@ -32,17 +38,28 @@ export function readManifest(document: unknown, files?: Files): ManifestOutcome 
   const metadata = readPart(fields, "metadata", notes, (value) => readMetadata(value, notes));
   const spec = readPart(fields, "spec", notes, (value) => readSpec(value, "spec", notes, files));
   if (spec !== undefined) crossCheck(spec, field(fields, "spec"), "spec", notes);
-  if (metadata === undefined || spec === undefined || notes.problems.length > 0) return { ok: false, problems: notes.problems };
+  if (metadata === undefined || spec === undefined || notes.problems.length > 0)
+    return { ok: false, problems: notes.problems };
   return { ok: true, metadata, spec, warnings: notes.warnings };
 }
 
 function readConstant(fields: Fields, key: string, wanted: string, notes: Notes): void {
   const value = field(fields, key);
   if (value === wanted) return;
-  refuse(notes, key, value === undefined ? "is required" : `must be ${wanted}, not ${shown(value)}`, `${key}: ${wanted}`);
+  refuse(
+    notes,
+    key,
+    value === undefined ? "is required" : `must be ${wanted}, not ${shown(value)}`,
+    `${key}: ${wanted}`,
+  );
 }
 
-function readPart<T>(fields: Fields, key: string, notes: Notes, read: (value: unknown) => T | undefined): T | undefined {
+function readPart<T>(
+  fields: Fields,
+  key: string,
+  notes: Notes,
+  read: (value: unknown) => T | undefined,
+): T | undefined {
   const value = field(fields, key);
   if (value !== undefined) return read(value);
   refuse(notes, key, "is required");
@@ -59,8 +76,16 @@ function readMetadata(value: unknown, notes: Notes): ToolMetadata | undefined {
   const given = field(fields, "category");
   const category = given === undefined ? "" : readText(given, under(path, "category"), rules.category, notes);
   const labels = readTextMap(field(fields, "labels"), under(path, "labels"), rules.labelName, rules.labelText, notes);
-  if (Object.keys(labels).length > bounds.labelsMax) refuse(notes, under(path, "labels"), `has more than ${bounds.labelsMax} entries`);
-  if (name === undefined || version === undefined || owner === undefined || description === undefined || category === undefined) return undefined;
+  if (Object.keys(labels).length > bounds.labelsMax)
+    refuse(notes, under(path, "labels"), `has more than ${bounds.labelsMax} entries`);
+  if (
+    name === undefined ||
+    version === undefined ||
+    owner === undefined ||
+    description === undefined ||
+    category === undefined
+  )
+    return undefined;
   return { name, version, owner, description, category, labels };
 }
 
@@ -71,4 +96,3 @@ function readVersion(fields: Fields | undefined, path: string, notes: Notes): st
   refuse(notes, path, `${shown(text)} is no version`, hint);
   return undefined;
 }
-

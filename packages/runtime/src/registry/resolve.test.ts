@@ -13,7 +13,8 @@ function version(tenant: string, tool: string, text: string, status: ToolVersion
 function reads(shelf: Shelf): ToolReads & { asked: string[]; shelf: Record<string, Shelf[string]> } {
   const own = { ...shelf };
   const asked: string[] = [];
-  const record = (tenant: string, tool: string): ToolRecord => ({ tenant, tool, activeVersion: own[`${tenant}/${tool}`]?.active ?? null }) as ToolRecord;
+  const record = (tenant: string, tool: string): ToolRecord =>
+    ({ tenant, tool, activeVersion: own[`${tenant}/${tool}`]?.active ?? null }) as ToolRecord;
   return {
     asked,
     shelf: own,
@@ -27,12 +28,25 @@ function reads(shelf: Shelf): ToolReads & { asked: string[]; shelf: Record<strin
       return status === undefined ? undefined : version(tenant, tool, text, status);
     },
     toolVersions: async (tenant, tool) => Object.keys(own[`${tenant}/${tool}`]?.versions ?? {}),
-    listTools: async (tenant) => ({ items: Object.keys(own).filter((key) => key.startsWith(`${tenant}/`)).map((key) => record(tenant, key.slice(tenant.length + 1))) }),
+    listTools: async (tenant) => ({
+      items: Object.keys(own)
+        .filter((key) => key.startsWith(`${tenant}/`))
+        .map((key) => record(tenant, key.slice(tenant.length + 1))),
+    }),
   };
 }
 
 const shelf: Shelf = {
-  "platform/http.request": { active: "1.2.0", versions: { "1.0.0": "deprecated", "1.2.0": "active", "1.3.0": "active", "1.4.0-rc.1": "active", "2.0.0": "quarantined" } },
+  "platform/http.request": {
+    active: "1.2.0",
+    versions: {
+      "1.0.0": "deprecated",
+      "1.2.0": "active",
+      "1.3.0": "active",
+      "1.4.0-rc.1": "active",
+      "2.0.0": "quarantined",
+    },
+  },
   "platform/echo": { active: "1.0.0", versions: { "1.0.0": "active", "2.0.0": "active" } },
   "acme/echo": { active: null, versions: { "0.9.0": "active", "0.8.0": "active" } },
   "beta/secret.tool": { active: "1.0.0", versions: { "1.0.0": "active" } },
@@ -55,12 +69,24 @@ test.each([
 });
 
 test("an own tool hides the platform's, all its versions", async () => {
-  expect(await resolveTool(reads(shelf), "acme", "echo", "2.0.0", all)).toEqual({ ok: false, reason: "not_found", near: [], versions: ["0.9.0", "0.8.0"] });
+  expect(await resolveTool(reads(shelf), "acme", "echo", "2.0.0", all)).toEqual({
+    ok: false,
+    reason: "not_found",
+    near: [],
+    versions: ["0.9.0", "0.8.0"],
+  });
 });
 
 test("a quarantined version is found and must not run", async () => {
-  expect(await resolveTool(reads(shelf), "acme", "http.request", "2.0.0")).toMatchObject({ ok: false, reason: "quarantined", version: { version: "2.0.0" } });
-  expect(await resolveTool(reads(shelf), "acme", "http.request", ">=2")).toMatchObject({ ok: false, reason: "quarantined" });
+  expect(await resolveTool(reads(shelf), "acme", "http.request", "2.0.0")).toMatchObject({
+    ok: false,
+    reason: "quarantined",
+    version: { version: "2.0.0" },
+  });
+  expect(await resolveTool(reads(shelf), "acme", "http.request", ">=2")).toMatchObject({
+    ok: false,
+    reason: "quarantined",
+  });
 });
 
 test("a wish that is none", async () => {
@@ -68,21 +94,52 @@ test("a wish that is none", async () => {
 });
 
 test("an unknown name comes with names that may have been meant, if the caller may know them", async () => {
-  expect(await resolveTool(reads(shelf), "acme", "http.requst", "", all)).toEqual({ ok: false, reason: "not_found", near: ["http.request"], versions: [] });
-  expect(await resolveTool(reads(shelf), "acme", "http.requst", "")).toEqual({ ok: false, reason: "not_found", near: [], versions: [] });
-  expect(await resolveTool(reads(shelf), "acme", "http.requst", "", (tool) => tool !== "http.request")).toMatchObject({ near: [] });
+  expect(await resolveTool(reads(shelf), "acme", "http.requst", "", all)).toEqual({
+    ok: false,
+    reason: "not_found",
+    near: ["http.request"],
+    versions: [],
+  });
+  expect(await resolveTool(reads(shelf), "acme", "http.requst", "")).toEqual({
+    ok: false,
+    reason: "not_found",
+    near: [],
+    versions: [],
+  });
+  expect(await resolveTool(reads(shelf), "acme", "http.requst", "", (tool) => tool !== "http.request")).toMatchObject({
+    near: [],
+  });
 });
 
 test("another tenant's tool does not exist, not even as a suggestion", async () => {
-  expect(await resolveTool(reads(shelf), "acme", "secret.tool", "", all)).toEqual({ ok: false, reason: "not_found", near: [], versions: [] });
+  expect(await resolveTool(reads(shelf), "acme", "secret.tool", "", all)).toEqual({
+    ok: false,
+    reason: "not_found",
+    near: [],
+    versions: [],
+  });
 });
 
 test("an unknown version shows versions only to whom may see the tool", async () => {
-  expect(await resolveTool(reads(shelf), "beta", "http.request", "9.9.9", all)).toEqual({ ok: false, reason: "not_found", near: [], versions: ["2.0.0", "1.4.0-rc.1", "1.3.0"] });
-  expect(await resolveTool(reads(shelf), "beta", "http.request", "9.9.9")).toEqual({ ok: false, reason: "not_found", near: [], versions: [] });
+  expect(await resolveTool(reads(shelf), "beta", "http.request", "9.9.9", all)).toEqual({
+    ok: false,
+    reason: "not_found",
+    near: [],
+    versions: ["2.0.0", "1.4.0-rc.1", "1.3.0"],
+  });
+  expect(await resolveTool(reads(shelf), "beta", "http.request", "9.9.9")).toEqual({
+    ok: false,
+    reason: "not_found",
+    near: [],
+    versions: [],
+  });
 });
 
-test.each([["", ""], ["n".repeat(129), ""], ["echo", "1".repeat(129)]])("an impossible question costs no look-up", async (name, requested) => {
+test.each([
+  ["", ""],
+  ["n".repeat(129), ""],
+  ["echo", "1".repeat(129)],
+])("an impossible question costs no look-up", async (name, requested) => {
   const ledger = reads(shelf);
   expect(await resolveTool(ledger, "acme", name, requested, all)).toMatchObject({ ok: false, reason: "not_found" });
   expect(ledger.asked).toEqual([]);
@@ -151,7 +208,12 @@ test("it remembers no more than it may, and forgets by name afterwards too", asy
 });
 
 test("looking up one of 100 000 remembered tools is quick", async () => {
-  const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`acme/t${index}`, { active: "1.0.0", versions: { "1.0.0": "active" as const } }]));
+  const many = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, index) => [
+      `acme/t${index}`,
+      { active: "1.0.0", versions: { "1.0.0": "active" as const } },
+    ]),
+  );
   const resolver = createToolResolver(reads(many), 200_000);
   for (let index = 0; index < 100_000; index += 10) await resolver.resolve("acme", `t${index}`, "");
   const begun = performance.now();

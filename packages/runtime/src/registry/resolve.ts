@@ -19,7 +19,12 @@ export type Resolution =
   /** It exists and must not run. */
   | { readonly ok: false; readonly reason: "quarantined"; readonly version: ToolVersion }
   /** `near`: names that may have been meant; `versions`: the newest ones there are, when only the version is unknown. */
-  | { readonly ok: false; readonly reason: "not_found"; readonly near: readonly string[]; readonly versions: readonly string[] }
+  | {
+      readonly ok: false;
+      readonly reason: "not_found";
+      readonly near: readonly string[];
+      readonly versions: readonly string[];
+    }
   /** The wish is neither a version nor a range. */
   | { readonly ok: false; readonly reason: "bad_version" };
 
@@ -29,12 +34,24 @@ export type MaySee = (tool: string) => boolean;
 const platform = "platform";
 const versionsShownMax = 3;
 
-const notFound = (near: readonly string[], versions: readonly string[]): Resolution => ({ ok: false, reason: "not_found", near, versions });
+const notFound = (near: readonly string[], versions: readonly string[]): Resolution => ({
+  ok: false,
+  reason: "not_found",
+  near,
+  versions,
+});
 
 /** @param requested exact version or range; empty = the active version, else the newest stable one */
-export async function resolveTool(reads: ToolReads, tenant: string, name: string, requested: string, maySee: MaySee = () => false): Promise<Resolution> {
+export async function resolveTool(
+  reads: ToolReads,
+  tenant: string,
+  name: string,
+  requested: string,
+  maySee: MaySee = () => false,
+): Promise<Resolution> {
   // Longer names and wishes exist nowhere; looking them up would only cost.
-  if (name === "" || name.length > limits.nameCharsMax || requested.length > bounds.versionCharsMax) return notFound([], []);
+  if (name === "" || name.length > limits.nameCharsMax || requested.length > bounds.versionCharsMax)
+    return notFound([], []);
   const home = await homeOf(reads, tenant, name);
   if (home === undefined) return notFound(await suggestions(reads, tenant, name, maySee), []);
   const exact = parseVersion(requested) !== undefined;
@@ -42,7 +59,9 @@ export async function resolveTool(reads: ToolReads, tenant: string, name: string
   if (!picked.ok && picked.reason === "bad_version") return { ok: false, reason: "bad_version" };
   const version = picked.ok ? await reads.toolVersion(home.tenant, name, picked.version) : undefined;
   if (version === undefined) {
-    const versions = maySee(name) ? newestFirst(await reads.toolVersions(home.tenant, name)).slice(0, versionsShownMax) : [];
+    const versions = maySee(name)
+      ? newestFirst(await reads.toolVersions(home.tenant, name)).slice(0, versionsShownMax)
+      : [];
     return notFound([], versions);
   }
   return version.status === "quarantined" ? { ok: false, reason: "quarantined", version } : { ok: true, version };
@@ -54,7 +73,11 @@ async function homeOf(reads: ToolReads, tenant: string, name: string): Promise<T
   return own === undefined && tenant !== platform ? reads.tool(platform, name) : own;
 }
 
-async function pick(reads: ToolReads, { tenant, tool, activeVersion }: ToolRecord, requested: string): Promise<ReturnType<typeof pickVersion>> {
+async function pick(
+  reads: ToolReads,
+  { tenant, tool, activeVersion }: ToolRecord,
+  requested: string,
+): Promise<ReturnType<typeof pickVersion>> {
   if (requested === "" && activeVersion !== null) return { ok: true, version: activeVersion };
   return pickVersion({ requested, active: activeVersion, versions: await reads.toolVersions(tenant, tool) });
 }

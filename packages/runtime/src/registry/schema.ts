@@ -55,17 +55,23 @@ export function compileSchema(schema: unknown, which: "input" | "output"): Schem
     const run = createAjv(survey, patterns, budget).compile(buildSchema(survey));
     return compiledSchema(run, budget, notes.warnings);
   } catch (error) {
-    refuse(notes, path, `cannot be compiled: ${error instanceof Error ? error.message.slice(0, bounds.errorTextCharsMax) : String(error)}`);
+    refuse(
+      notes,
+      path,
+      `cannot be compiled: ${error instanceof Error ? error.message.slice(0, bounds.errorTextCharsMax) : String(error)}`,
+    );
     return { ok: false, problems: notes.problems };
   }
 }
 
 /** Both schemas of a tool; a tool without an output schema accepts any output. */
-export function compileToolSchemas(spec: { readonly input: unknown; readonly output: unknown }): {
-  readonly ok: true;
-  readonly input: CompiledSchema;
-  readonly output: CompiledSchema | undefined;
-} | { readonly ok: false; readonly problems: readonly Problem[] } {
+export function compileToolSchemas(spec: { readonly input: unknown; readonly output: unknown }):
+  | {
+      readonly ok: true;
+      readonly input: CompiledSchema;
+      readonly output: CompiledSchema | undefined;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] } {
   const input = compileSchema(spec.input, "input");
   const output = spec.output === undefined ? undefined : compileSchema(spec.output, "output");
   if (input.ok && (output === undefined || output.ok)) return { ok: true, input, output };
@@ -75,10 +81,20 @@ export function compileToolSchemas(spec: { readonly input: unknown; readonly out
 /** Rounds of finding nulls; one round sees at most as many as a validation reports errors. */
 const nullRoundsMax = 4;
 
-type Run = { readonly ok: true } | { readonly ok: false; readonly errors: readonly SchemaError[]; readonly nulls: readonly NullEdit[] };
+type Run =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly errors: readonly SchemaError[]; readonly nulls: readonly NullEdit[] };
 
-const tooCostly: SchemaError = { pointer: "", keyword: "cost", message: "costs too much to check against the schema: send less, or simplify the schema" };
-const notCheckable: SchemaError = { pointer: "", keyword: "internal", message: "could not be checked against the schema: simplify the schema" };
+const tooCostly: SchemaError = {
+  pointer: "",
+  keyword: "cost",
+  message: "costs too much to check against the schema: send less, or simplify the schema",
+};
+const notCheckable: SchemaError = {
+  pointer: "",
+  keyword: "internal",
+  message: "could not be checked against the schema: simplify the schema",
+};
 
 function compiledSchema(run: ValidateFunction, budget: Budget, warnings: readonly Problem[]): CompiledSchema {
   const check = (value: unknown): Run => {

@@ -42,7 +42,10 @@ export interface ToolSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly events: readonly string[];
   readonly defaultPolicies: readonly string[];
-  readonly placement: { readonly match: Readonly<Record<string, string>>; readonly prefer: Readonly<Record<string, string>> };
+  readonly placement: {
+    readonly match: Readonly<Record<string, string>>;
+    readonly prefer: Readonly<Record<string, string>>;
+  };
   readonly integrity: { readonly identities: readonly string[]; readonly imageDigests: readonly string[] };
 }
 

@@ -13,12 +13,34 @@ test.each([
   expect(parseDuration(text)).toEqual({ ok: true, value: ms });
 });
 
-test.each(["", "30", "s", "30 s", " 30s", "30S", "1.5s", "-1s", "+1s", "030s", "1e3s", "30sec", "5min", "1d", "٣s", "30s\n", null, true, {}, []])(
-  "%j is no duration",
-  (value) => {
-    expect(parseDuration(value)).toEqual({ ok: false, message: "is not a duration", hint: expect.stringContaining("500ms or 30s") });
-  },
-);
+test.each([
+  "",
+  "30",
+  "s",
+  "30 s",
+  " 30s",
+  "30S",
+  "1.5s",
+  "-1s",
+  "+1s",
+  "030s",
+  "1e3s",
+  "30sec",
+  "5min",
+  "1d",
+  "٣s",
+  "30s\n",
+  null,
+  true,
+  {},
+  [],
+])("%j is no duration", (value) => {
+  expect(parseDuration(value)).toEqual({
+    ok: false,
+    message: "is not a duration",
+    hint: expect.stringContaining("500ms or 30s"),
+  });
+});
 
 test("a number is no duration, whatever its unit would be", () => {
   expect(parseDuration(30)).toMatchObject({ ok: false, message: "is a duration without a unit" });
@@ -40,9 +62,12 @@ test.each([
   expect(parseSize(value)).toEqual({ ok: true, value: bytes });
 });
 
-test.each(["", "64K", "64KB", "64 Mi", "64mi", "1.5Gi", "-1", "0x10", "1Ti", null, false, {}])("%j is no size", (value) => {
-  expect(parseSize(value)).toMatchObject({ ok: false, message: "is not a size" });
-});
+test.each(["", "64K", "64KB", "64 Mi", "64mi", "1.5Gi", "-1", "0x10", "1Ti", null, false, {}])(
+  "%j is no size",
+  (value) => {
+    expect(parseSize(value)).toMatchObject({ ok: false, message: "is not a size" });
+  },
+);
 
 test.each([1.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("the number %d is no size", (value) => {
   expect(parseSize(value)).toMatchObject({ ok: false, message: "is not a size in whole bytes" });

@@ -1,6 +1,8 @@
 // Reads the durations and sizes of a manifest: `30s` into milliseconds, `64Mi` into bytes.
 
-export type Reading = { readonly ok: true; readonly value: number } | { readonly ok: false; readonly message: string; readonly hint: string };
+export type Reading =
+  | { readonly ok: true; readonly value: number }
+  | { readonly ok: false; readonly message: string; readonly hint: string };
 
 const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const bytesPerUnit: Readonly<Record<string, number>> = { "": 1, Ki: 1_024, Mi: 1_024 ** 2, Gi: 1_024 ** 3 };
@@ -20,14 +22,20 @@ function scaled(match: RegExpExecArray, perUnit: Readonly<Record<string, number>
 export function parseDuration(value: unknown): Reading {
   if (typeof value === "number") return { ok: false, message: "is a duration without a unit", hint: durationHint };
   const match = typeof value === "string" ? durationPattern.exec(value) : null;
-  return match === null ? { ok: false, message: "is not a duration", hint: durationHint } : scaled(match, msPerUnit, durationHint);
+  return match === null
+    ? { ok: false, message: "is not a duration", hint: durationHint }
+    : scaled(match, msPerUnit, durationHint);
 }
 
 /** `1048576`, `"1048576"`, `64Ki`, `256Mi`, `2Gi` → bytes. */
 export function parseSize(value: unknown): Reading {
   if (typeof value === "number") {
-    return Number.isSafeInteger(value) && value >= 0 ? { ok: true, value } : { ok: false, message: "is not a size in whole bytes", hint: sizeHint };
+    return Number.isSafeInteger(value) && value >= 0
+      ? { ok: true, value }
+      : { ok: false, message: "is not a size in whole bytes", hint: sizeHint };
   }
   const match = typeof value === "string" ? sizePattern.exec(value) : null;
-  return match === null ? { ok: false, message: "is not a size", hint: sizeHint } : scaled(match, bytesPerUnit, sizeHint);
+  return match === null
+    ? { ok: false, message: "is not a size", hint: sizeHint }
+    : scaled(match, bytesPerUnit, sizeHint);
 }

@@ -1,7 +1,15 @@
 // Versions, their order, ranges, and which version a wish comes to.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareVersions, inRange, newestFirst, parseRange, parseVersion, pickVersion, type Version } from "./versions.ts";
+import {
+  compareVersions,
+  inRange,
+  newestFirst,
+  parseRange,
+  parseVersion,
+  pickVersion,
+  type Version,
+} from "./versions.ts";
 
 function version(text: string): Version {
   const parsed = parseVersion(text);
@@ -9,25 +17,71 @@ function version(text: string): Version {
   return parsed;
 }
 
-test.each(["0.0.0", "1.2.3", "10.20.30", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-0.3.7", "1.0.0-x-y.92", "1.0.0+build.5", "1.0.0-rc.1+exp.sha", "1.0.0--", "999999999999999.0.0"])(
-  "%s is a version",
-  (text) => {
-    expect(parseVersion(text)).toBeDefined();
-  },
-);
+test.each([
+  "0.0.0",
+  "1.2.3",
+  "10.20.30",
+  "1.0.0-alpha",
+  "1.0.0-alpha.1",
+  "1.0.0-0.3.7",
+  "1.0.0-x-y.92",
+  "1.0.0+build.5",
+  "1.0.0-rc.1+exp.sha",
+  "1.0.0--",
+  "999999999999999.0.0",
+])("%s is a version", (text) => {
+  expect(parseVersion(text)).toBeDefined();
+});
 
-test.each(["", "1", "1.2", "1.2.3.4", "v1.2.3", "=1.2.3", " 1.2.3", "1.2.3 ", "01.2.3", "1.02.3", "1.2.03", "1.2.x", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3+", "1.2.3-é", "latest", "not-a-version", "1.2.-3", "1e3.0.0", "1.2.3\n", `1.2.3-${"a".repeat(130)}`])(
-  "%j is no version",
-  (text) => {
-    expect(parseVersion(text)).toBeUndefined();
-  },
-);
+test.each([
+  "",
+  "1",
+  "1.2",
+  "1.2.3.4",
+  "v1.2.3",
+  "=1.2.3",
+  " 1.2.3",
+  "1.2.3 ",
+  "01.2.3",
+  "1.02.3",
+  "1.2.03",
+  "1.2.x",
+  "1.2.3-",
+  "1.2.3-01",
+  "1.2.3-a..b",
+  "1.2.3+",
+  "1.2.3-é",
+  "latest",
+  "not-a-version",
+  "1.2.-3",
+  "1e3.0.0",
+  "1.2.3\n",
+  `1.2.3-${"a".repeat(130)}`,
+])("%j is no version", (text) => {
+  expect(parseVersion(text)).toBeUndefined();
+});
 
 test("the order of SemVer's own examples", () => {
-  const ordered = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.0.1", "1.1.0", "2.0.0", "2.0.10", "10.0.0"];
+  const ordered = [
+    "1.0.0-alpha",
+    "1.0.0-alpha.1",
+    "1.0.0-alpha.beta",
+    "1.0.0-beta",
+    "1.0.0-beta.2",
+    "1.0.0-beta.11",
+    "1.0.0-rc.1",
+    "1.0.0",
+    "1.0.1",
+    "1.1.0",
+    "2.0.0",
+    "2.0.10",
+    "10.0.0",
+  ];
   for (const [index, one] of ordered.entries()) {
     for (const [place, other] of ordered.entries()) {
-      expect(Math.sign(compareVersions(version(one), version(other))), `${one} and ${other}`).toBe(Math.sign(index - place));
+      expect(Math.sign(compareVersions(version(one), version(other))), `${one} and ${other}`).toBe(
+        Math.sign(index - place),
+      );
     }
   }
   expect(compareVersions(version("1.0.0+a"), version("1.0.0+b"))).toBe(0);
@@ -69,12 +123,28 @@ test.each([
   expect(outside.filter((one) => inRange(range, version(one)))).toEqual([]);
 });
 
-test.each(["", " ", "latest", "v1", "^", "1.2.3.4", "^^1", "^v1", "1.x.3", "1.x-beta", ">*", "<x", "1 || 2", "1 - 2", "01.x", "^1.2.3-", "not-a-version", "^".repeat(200)])(
-  "%j is no range",
-  (text) => {
-    expect(parseRange(text)).toBeUndefined();
-  },
-);
+test.each([
+  "",
+  " ",
+  "latest",
+  "v1",
+  "^",
+  "1.2.3.4",
+  "^^1",
+  "^v1",
+  "1.x.3",
+  "1.x-beta",
+  ">*",
+  "<x",
+  "1 || 2",
+  "1 - 2",
+  "01.x",
+  "^1.2.3-",
+  "not-a-version",
+  "^".repeat(200),
+])("%j is no range", (text) => {
+  expect(parseRange(text)).toBeUndefined();
+});
 
 const versions = ["1.0.0", "1.2.0", "1.3.0", "1.4.0-beta.1", "2.0.0-rc.1", "0.9.0", "garbage"];
 
@@ -98,12 +168,21 @@ test.each([
 });
 
 test("without an active version a pre-release is never chosen by itself", () => {
-  expect(pickVersion({ requested: "", active: null, versions: ["1.0.0-rc.1"] })).toEqual({ ok: false, reason: "no_match" });
+  expect(pickVersion({ requested: "", active: null, versions: ["1.0.0-rc.1"] })).toEqual({
+    ok: false,
+    reason: "no_match",
+  });
   expect(pickVersion({ requested: "", active: null, versions: [] })).toEqual({ ok: false, reason: "no_match" });
 });
 
 test("newest first, and equal precedence the same way for everybody", () => {
-  expect(newestFirst(["1.0.0", "1.0.0-a", "2.0.0", "x", "1.10.0", "1.9.0"])).toEqual(["2.0.0", "1.10.0", "1.9.0", "1.0.0", "1.0.0-a"]);
+  expect(newestFirst(["1.0.0", "1.0.0-a", "2.0.0", "x", "1.10.0", "1.9.0"])).toEqual([
+    "2.0.0",
+    "1.10.0",
+    "1.9.0",
+    "1.0.0",
+    "1.0.0-a",
+  ]);
   expect(newestFirst(["1.0.0+a", "1.0.0+b"])).toEqual(newestFirst(["1.0.0+b", "1.0.0+a"]));
 });
 

@@ -40,7 +40,12 @@ function comparePre(one: readonly (string | number)[], other: readonly (string |
 
 /** Negative, 0 or positive, by SemVer precedence; build metadata does not count. */
 export function compareVersions(one: Version, other: Version): number {
-  return one.major - other.major || one.minor - other.minor || one.patch - other.patch || Math.sign(comparePre(one.pre, other.pre));
+  return (
+    one.major - other.major ||
+    one.minor - other.minor ||
+    one.patch - other.patch ||
+    Math.sign(comparePre(one.pre, other.pre))
+  );
 }
 
 interface Comparator {
@@ -55,7 +60,10 @@ const part = "(0|[1-9][0-9]{0,14}|[xX*])";
 const clausePattern = new RegExp(`^(\\^|~|>=|<=|>|<|=)?${part}(?:\\.${part}(?:\\.${part}${tail})?)?$`);
 
 const release = (major: number, minor = 0, patch = 0): Version => ({ major, minor, patch, pre: [] });
-const between = (low: Version, high: Version): Comparator[] => [{ op: ">=", version: low }, { op: "<", version: high }];
+const between = (low: Version, high: Version): Comparator[] => [
+  { op: ">=", version: low },
+  { op: "<", version: high },
+];
 
 /** The first release that a clause with missing parts no longer means: 1 → 2.0.0, 1.2 → 1.3.0. */
 function after([major = 0, minor]: readonly number[]): Version {
@@ -69,7 +77,11 @@ function caret(low: Version, given: number): Version {
 }
 
 /** `numbers` are the leading parts that are no wildcard. */
-function comparators(op: string, numbers: readonly number[], pre: readonly (string | number)[]): Comparator[] | undefined {
+function comparators(
+  op: string,
+  numbers: readonly number[],
+  pre: readonly (string | number)[],
+): Comparator[] | undefined {
   const [major, minor, patch] = numbers;
   // `>*` and `<*` match nothing; the other operators make no difference to "any".
   if (major === undefined) return op === ">" || op === "<" ? undefined : [];
@@ -97,7 +109,11 @@ function parseClause(text: string): Comparator[] | undefined {
 /** `^1.2.0`, `~1.2`, `1.x`, `1`, `*`, `>=1 <2`, `1.2.0`: clauses apart by spaces, all of which must hold. */
 export function parseRange(text: string): VersionRange | undefined {
   if (text.length > bounds.versionCharsMax) return undefined;
-  const clauses = text.trim().replaceAll(/([<>=~^])\s+/g, "$1").split(/\s+/).map(parseClause);
+  const clauses = text
+    .trim()
+    .replaceAll(/([<>=~^])\s+/g, "$1")
+    .split(/\s+/)
+    .map(parseClause);
   const range: Comparator[] = [];
   for (const clause of clauses) {
     if (clause === undefined) return undefined;
@@ -118,7 +134,14 @@ function holds({ op, version }: Comparator, candidate: Version): boolean {
 export function inRange(range: VersionRange, candidate: Version): boolean {
   if (!range.every((comparator) => holds(comparator, candidate))) return false;
   if (candidate.pre.length === 0) return true;
-  return range.some(({ version }) => version.pre.length > 0 && compareVersions(release(version.major, version.minor, version.patch), release(candidate.major, candidate.minor, candidate.patch)) === 0);
+  return range.some(
+    ({ version }) =>
+      version.pre.length > 0 &&
+      compareVersions(
+        release(version.major, version.minor, version.patch),
+        release(candidate.major, candidate.minor, candidate.patch),
+      ) === 0,
+  );
 }
 
 /** Newest first; texts that are no versions are left out. */
@@ -132,20 +155,28 @@ export function newestFirst(versions: Iterable<string>): readonly string[] {
   return parsed.map(({ text }) => text);
 }
 
-export type Picked = { readonly ok: true; readonly version: string } | { readonly ok: false; readonly reason: "no_match" | "bad_version" };
+export type Picked =
+  | { readonly ok: true; readonly version: string }
+  | { readonly ok: false; readonly reason: "no_match" | "bad_version" };
 
 /**
  * The version that a wish comes to. Empty wish: the active one, else the newest stable. Exact: itself, also a
  * pre-release. Range: the newest in it.
  */
-export function pickVersion(wish: { readonly requested: string; readonly active: string | null; readonly versions: readonly string[] }): Picked {
+export function pickVersion(wish: {
+  readonly requested: string;
+  readonly active: string | null;
+  readonly versions: readonly string[];
+}): Picked {
   const { requested, active, versions } = wish;
   const first = (fits: (version: Version) => boolean): Picked => {
     const version = newestFirst(versions).find((text) => fits(parseVersion(text) ?? release(0)));
     return version === undefined ? { ok: false, reason: "no_match" } : { ok: true, version };
   };
   if (requested === "") {
-    return active !== null && versions.includes(active) ? { ok: true, version: active } : first(({ pre }) => pre.length === 0);
+    return active !== null && versions.includes(active)
+      ? { ok: true, version: active }
+      : first(({ pre }) => pre.length === 0);
   }
   if (parseVersion(requested) !== undefined) {
     return versions.includes(requested) ? { ok: true, version: requested } : { ok: false, reason: "no_match" };

@@ -60,7 +60,12 @@ test("`__proto__` stays a key", () => {
 });
 
 const bytes = 256 * 1024;
-const laughs = ["a: &a [x, x, x, x, x, x, x, x, x]", ...["b", "c", "d", "e", "f", "g"].map((name, index) => `${name}: &${name} [${Array(9).fill(`*${"abcdefg"[index]}`).join(", ")}]`)];
+const laughs = [
+  "a: &a [x, x, x, x, x, x, x, x, x]",
+  ...["b", "c", "d", "e", "f", "g"].map(
+    (name, index) => `${name}: &${name} [${Array(9).fill(`*${"abcdefg"[index]}`).join(", ")}]`,
+  ),
+];
 
 test.each([
   ["too large", "x".repeat(bytes + 1), "is larger than 262144 bytes"],
@@ -69,7 +74,11 @@ test.each([
   ["nested mappings", "{a: ".repeat(bytes / 4), "is nested more than 48 levels deep"],
   ["nested dashes", "- ".repeat(bytes / 2), "is nested more than 48 levels deep"],
   ["nested question marks", "? ".repeat(bytes / 2), "is nested more than 48 levels deep"],
-  ["nested by indentation", Array.from({ length: 600 }, (_, level) => `${" ".repeat(level)}a:`).join("\n"), "is nested more than 48 levels deep"],
+  [
+    "nested by indentation",
+    Array.from({ length: 600 }, (_, level) => `${" ".repeat(level)}a:`).join("\n"),
+    "is nested more than 48 levels deep",
+  ],
   ["a billion laughs", laughs.join("\n"), "has more than 20 aliases"],
   ["many small aliases", `a: &a 1\nb: [${Array(21).fill("*a").join(", ")}]`, "has more than 20 aliases"],
   ["many documents", "---\n".repeat(bytes / 4), "is too large"],
@@ -101,12 +110,47 @@ test("JSON is read as JSON.parse reads it", () => {
 });
 
 test("no text makes it throw", () => {
-  const pieces = fc.constantFrom("a", ":", " ", "\n", "- ", "? ", "[", "]", "{", "}", ",", "&x", "*x", "!", "!!str", "|", ">", '"', "'", "#", "%", "---", "...", "\t", "\\", "<<", "\u0000", "\ud800");
+  const pieces = fc.constantFrom(
+    "a",
+    ":",
+    " ",
+    "\n",
+    "- ",
+    "? ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "&x",
+    "*x",
+    "!",
+    "!!str",
+    "|",
+    ">",
+    '"',
+    "'",
+    "#",
+    "%",
+    "---",
+    "...",
+    "\t",
+    "\\",
+    "<<",
+    "\u0000",
+    "\ud800",
+  );
   fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(""))), (text) => {
-      const parsed = parseDocument(text);
-      expect(parsed.ok || parsed.problems.length > 0).toBe(true);
-    }),
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join("")),
+      ),
+      (text) => {
+        const parsed = parseDocument(text);
+        expect(parsed.ok || parsed.problems.length > 0).toBe(true);
+      },
+    ),
     { numRuns: 1_000 },
   );
 });

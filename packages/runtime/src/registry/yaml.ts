@@ -10,7 +10,9 @@ export interface YamlProblem extends Problem {
   readonly column: number;
 }
 
-export type ParsedDocument = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problems: readonly YamlProblem[] };
+export type ParsedDocument =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly YamlProblem[] };
 
 const strict = {
   version: "1.2",
@@ -52,13 +54,22 @@ export function parseDocument(text: string): ParsedDocument {
     const [document] = documents;
     if (document === undefined) throw new Refused("is empty", 0);
     const problems = [...document.errors, ...document.warnings].slice(0, bounds.problemsMax);
-    if (problems.length > 0) return { ok: false, problems: problems.map(({ pos, message }) => problemAt(pos[0], message)) };
+    if (problems.length > 0)
+      return { ok: false, problems: problems.map(({ pos, message }) => problemAt(pos[0], message)) };
     const more = documents[1];
     if (more !== undefined) throw new Refused("holds more than one document", more.range[0]);
     return { ok: true, value: valueOf(document) };
   } catch (error) {
     if (error instanceof Refused) return { ok: false, problems: [problemAt(error.offset, error.message)] };
-    return { ok: false, problems: [problemAt(0, `cannot be read: ${error instanceof Error ? error.message.slice(0, bounds.errorTextCharsMax) : "unknown error"}`)] };
+    return {
+      ok: false,
+      problems: [
+        problemAt(
+          0,
+          `cannot be read: ${error instanceof Error ? error.message.slice(0, bounds.errorTextCharsMax) : "unknown error"}`,
+        ),
+      ],
+    };
   }
 }
 
@@ -72,7 +83,8 @@ function tokensOf(text: string, lines: LineCounter): CST.Token[] {
     tokens.push(...parser.next(lexeme));
     if (++lexemes > bounds.yamlTokensMax) throw new Refused("is too large", parser.offset);
     // The document and a scalar stand on the same stack.
-    if (parser.stack.length > bounds.manifestDepthMax + 2) throw new Refused(`is nested more than ${bounds.manifestDepthMax} levels deep`, parser.offset);
+    if (parser.stack.length > bounds.manifestDepthMax + 2)
+      throw new Refused(`is nested more than ${bounds.manifestDepthMax} levels deep`, parser.offset);
   }
   tokens.push(...parser.end());
   return tokens;
@@ -94,20 +106,27 @@ const offsetOf = (node: unknown): number =>
 
 /** Aliases can make a small text wide, deep or endless, so depth and values are counted here again. */
 function convert(state: Conversion, node: unknown, depth: number): unknown {
-  if (++state.values > bounds.manifestValuesMax) throw new Refused(`has more than ${bounds.manifestValuesMax} values`, offsetOf(node));
-  if (depth > bounds.manifestDepthMax) throw new Refused(`is nested more than ${bounds.manifestDepthMax} levels deep`, offsetOf(node));
+  if (++state.values > bounds.manifestValuesMax)
+    throw new Refused(`has more than ${bounds.manifestValuesMax} values`, offsetOf(node));
+  if (depth > bounds.manifestDepthMax)
+    throw new Refused(`is nested more than ${bounds.manifestDepthMax} levels deep`, offsetOf(node));
   if (node === null) return null;
   if (isScalar(node)) return scalarValue(node.value, offsetOf(node));
   if (isSeq(node)) return node.items.map((item) => convert(state, item, depth + 1));
   if (isMap(node)) return convertMap(state, node.items, depth);
   if (!isAlias(node)) throw new Refused("holds something that is no value", offsetOf(node));
-  if (++state.aliases > bounds.yamlAliasesMax) throw new Refused(`has more than ${bounds.yamlAliasesMax} aliases`, offsetOf(node));
+  if (++state.aliases > bounds.yamlAliasesMax)
+    throw new Refused(`has more than ${bounds.yamlAliasesMax} aliases`, offsetOf(node));
   const target = node.resolve(state.document);
   if (target === undefined) throw new Refused(`*${node.source} has no anchor before it`, offsetOf(node));
   return convert(state, target, depth);
 }
 
-function convertMap(state: Conversion, pairs: readonly { readonly key: unknown; readonly value: unknown }[], depth: number): unknown {
+function convertMap(
+  state: Conversion,
+  pairs: readonly { readonly key: unknown; readonly value: unknown }[],
+  depth: number,
+): unknown {
   const members = new Map<string, unknown>();
   for (const { key, value } of pairs) {
     const name = isScalar(key) ? key.value : key;

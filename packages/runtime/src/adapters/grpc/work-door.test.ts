@@ -53,7 +53,7 @@ function dial(address: string, headers: Record<string, string> = { authorization
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   const call: RawCall = client.makeBidiStreamRequest(
-    "/signalbox.work.v1.Work/Connect",
+    "/signalbox.v1.Work/Connect",
     (bytes: Uint8Array) => Buffer.from(bytes),
     (bytes: Buffer) => decodeRuntime(bytes),
     metadata,

@@ -10,20 +10,38 @@ const keptAnywhere = ["timeout_ms", "output_bytes"];
 export function crossCheck(spec: ToolSpec, given: unknown, path: string, notes: Notes): void {
   const said = (key: string): boolean => isRecord(given) && Object.hasOwn(given, key);
   if (spec.cacheTtlMs > 0 && !spec.pure) {
-    refuse(notes, `${path}.cache.ttl`, "needs pure: true", "only tools whose output depends on nothing but their input can be cached");
+    refuse(
+      notes,
+      `${path}.cache.ttl`,
+      "needs pure: true",
+      "only tools whose output depends on nothing but their input can be cached",
+    );
   }
   if (spec.pure && spec.sideEffectClass !== "read_only") {
     const hint = "a pure tool changes nothing: side_effect_class: read_only";
-    if (said("side_effect_class")) refuse(notes, `${path}.pure`, `contradicts side_effect_class: ${spec.sideEffectClass}`, hint);
-    else warn(notes, `${path}.side_effect_class`, `is not set, so this pure tool counts as ${sideEffectClassDefault}`, hint);
+    if (said("side_effect_class"))
+      refuse(notes, `${path}.pure`, `contradicts side_effect_class: ${spec.sideEffectClass}`, hint);
+    else
+      warn(
+        notes,
+        `${path}.side_effect_class`,
+        `is not set, so this pure tool counts as ${sideEffectClassDefault}`,
+        hint,
+      );
   } else if (!said("side_effect_class")) {
-    warn(notes, `${path}.side_effect_class`, `is not set and counts as ${sideEffectClassDefault}: a lost call waits for a person`, "say what repeating a call could do");
+    warn(
+      notes,
+      `${path}.side_effect_class`,
+      `is not set and counts as ${sideEffectClassDefault}: a lost call waits for a person`,
+      "say what repeating a call could do",
+    );
   }
   if (!isSafe(spec.sideEffectClass) && spec.retry.attempts > 1) {
     warn(notes, `${path}.retry.attempts`, `has no effect: ${spec.sideEffectClass} is never repeated by the runtime`);
   }
   for (const name of Object.keys(spec.env)) {
-    if (Object.hasOwn(spec.secrets, name)) refuse(notes, `${path}.env.${name}`, "is a secret of the same name too", "keep one of the two");
+    if (Object.hasOwn(spec.secrets, name))
+      refuse(notes, `${path}.env.${name}`, "is a secret of the same name too", "keep one of the two");
   }
   if (isRecord(spec.input) && spec.input["type"] !== undefined && spec.input["type"] !== "object") {
     warn(notes, `${path}.input`, "does not describe an object; models and MCP clients can only send objects");
@@ -40,6 +58,7 @@ function warnOfUnkept(spec: ToolSpec, path: string, notes: Notes): void {
     ...Object.keys(spec.limits).map((name) => (keptAnywhere.includes(name) ? undefined : `limits.${name}`)),
   ];
   for (const key of unkept) {
-    if (key !== undefined) warn(notes, `${path}.${key}`, "has no effect: executor worker runs in the application's own process");
+    if (key !== undefined)
+      warn(notes, `${path}.${key}`, "has no effect: executor worker runs in the application's own process");
   }
 }

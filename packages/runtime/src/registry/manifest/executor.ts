@@ -39,7 +39,13 @@ export function readExecutor(value: unknown, path: string, notes: Notes): Execut
   return agent === undefined ? undefined : { type, agent };
 }
 
-function readRequired<T>(fields: Fields, key: string, path: string, notes: Notes, read: (value: unknown, path: string) => T | undefined): T | undefined {
+function readRequired<T>(
+  fields: Fields,
+  key: string,
+  path: string,
+  notes: Notes,
+  read: (value: unknown, path: string) => T | undefined,
+): T | undefined {
   const value = field(fields, key);
   if (value !== undefined) return read(value, under(path, key));
   refuse(notes, under(path, key), "is required");
@@ -52,10 +58,21 @@ function readSandbox(fields: Fields, path: string, notes: Notes): Executor | und
   const pinned = given === undefined ? undefined : readText(given, under(path, "image"), image, notes);
   // An image brings its own file system, so its entry may be an absolute path.
   const entry = readRequired(fields, "entry", path, notes, (one, at) =>
-    given !== undefined && typeof one === "string" && one.startsWith("/") ? readAbsolutePath(one, at, notes) : readInnerPath(one, at, notes),
+    given !== undefined && typeof one === "string" && one.startsWith("/")
+      ? readAbsolutePath(one, at, notes)
+      : readInnerPath(one, at, notes),
   );
   const rank = field(fields, "min");
-  const min = rank === undefined ? undefined : readInteger(rank, under(path, "min"), { min: 0, max: bounds.backendRankMax }, notes);
+  const min =
+    rank === undefined
+      ? undefined
+      : readInteger(rank, under(path, "min"), { min: 0, max: bounds.backendRankMax }, notes);
   if (runtime === undefined || entry === undefined) return undefined;
-  return { type: "sandbox", runtime, entry, ...(pinned === undefined ? {} : { image: pinned }), ...(min === undefined ? {} : { min }) };
+  return {
+    type: "sandbox",
+    runtime,
+    entry,
+    ...(pinned === undefined ? {} : { image: pinned }),
+    ...(min === undefined ? {} : { min }),
+  };
 }

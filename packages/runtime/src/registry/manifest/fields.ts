@@ -42,17 +42,25 @@ const controls = /[^\P{Cc}\t\n]/u;
 
 export function readText(value: unknown, path: string, rule: TextRule, notes: Notes): string | undefined {
   if (typeof value !== "string") {
-    const quote = typeof value === "number" || typeof value === "boolean" ? `put it in quotes: "${String(value)}"` : rule.hint;
+    const quote =
+      typeof value === "number" || typeof value === "boolean" ? `put it in quotes: "${String(value)}"` : rule.hint;
     refuse(notes, path, `must be text, not ${shown(value)}`, quote);
   } else if (value.trim() === "" && rule.empty !== "allowed") refuse(notes, path, "must not be empty", rule.hint);
   else if (value.length > rule.charsMax) refuse(notes, path, `is longer than ${rule.charsMax} characters`);
   else if (controls.test(value)) refuse(notes, path, "holds control characters");
-  else if (rule.pattern !== undefined && !rule.pattern.test(value)) refuse(notes, path, `${shown(value)} is not valid here`, rule.hint);
+  else if (rule.pattern !== undefined && !rule.pattern.test(value))
+    refuse(notes, path, `${shown(value)} is not valid here`, rule.hint);
   else return value;
   return undefined;
 }
 
-export function readRequiredText(fields: Fields | undefined, key: string, path: string, rule: TextRule, notes: Notes): string | undefined {
+export function readRequiredText(
+  fields: Fields | undefined,
+  key: string,
+  path: string,
+  rule: TextRule,
+  notes: Notes,
+): string | undefined {
   const value = field(fields, key);
   if (value !== undefined) return readText(value, under(path, key), rule, notes);
   // When the mapping itself is missing that has been said.
@@ -110,7 +118,12 @@ export function readBoolean(value: unknown, path: string, notes: Notes): boolean
 }
 
 /** A list without repetitions; absent = empty. */
-export function readList(value: unknown, path: string, notes: Notes, readItem: (item: unknown, path: string) => string | undefined): readonly string[] {
+export function readList(
+  value: unknown,
+  path: string,
+  notes: Notes,
+  readItem: (item: unknown, path: string) => string | undefined,
+): readonly string[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
     refuse(notes, path, `must be a list, not ${shown(value)}`);
@@ -128,7 +141,13 @@ export function readList(value: unknown, path: string, notes: Notes, readItem: (
 }
 
 /** A mapping of names to texts; absent = empty. */
-export function readTextMap(value: unknown, path: string, names: TextRule, texts: TextRule, notes: Notes): Readonly<Record<string, string>> {
+export function readTextMap(
+  value: unknown,
+  path: string,
+  names: TextRule,
+  texts: TextRule,
+  notes: Notes,
+): Readonly<Record<string, string>> {
   if (value === undefined) return {};
   if (!isRecord(value)) {
     refuse(notes, path, `must be a mapping, not ${shown(value)}`);

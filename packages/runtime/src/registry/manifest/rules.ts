@@ -14,9 +14,16 @@ export const toolName: TextRule = {
   hint: "lower-case letters and digits, with . _ - inside, like payments.charge",
 };
 
-export const remoteToolName: TextRule = { charsMax: limits.nameCharsMax, pattern: /^\S+$/, hint: "the tool's name on the server, without spaces" };
+export const remoteToolName: TextRule = {
+  charsMax: limits.nameCharsMax,
+  pattern: /^\S+$/,
+  hint: "the tool's name on the server, without spaces",
+};
 export const owner: TextRule = { charsMax: bounds.ownerCharsMax, hint: "the team or person who answers for this tool" };
-export const description: TextRule = { charsMax: bounds.descriptionCharsMax, hint: "say what the tool does; models read it" };
+export const description: TextRule = {
+  charsMax: bounds.descriptionCharsMax,
+  hint: "say what the tool does; models read it",
+};
 export const category: TextRule = { charsMax: bounds.categoryCharsMax };
 export const labelName: TextRule = {
   charsMax: limits.nameCharsMax,
@@ -32,7 +39,8 @@ export const envName: TextRule = {
 export const envText: TextRule = { charsMax: bounds.envValueCharsMax, empty: "allowed" };
 export const secretReference: TextRule = {
   charsMax: bounds.textCharsMax,
-  pattern: /^secret:\/\/[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\/[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
+  pattern:
+    /^secret:\/\/[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\/[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
   hint: "secrets are named, never written down: secret://namespace/name",
 };
 export const permission: TextRule = {
@@ -45,13 +53,21 @@ export const eventType: TextRule = {
   pattern: /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/,
   hint: "letters and digits, with . _ - inside, like invoice.created",
 };
-export const imageDigest: TextRule = { charsMax: bounds.textCharsMax, pattern: new RegExp(`^${digest}$`), hint: "sha256: and 64 hexadecimal digits" };
+export const imageDigest: TextRule = {
+  charsMax: bounds.textCharsMax,
+  pattern: new RegExp(`^${digest}$`),
+  hint: "sha256: and 64 hexadecimal digits",
+};
 export const image: TextRule = {
   charsMax: bounds.textCharsMax,
   pattern: new RegExp(`^[a-z0-9][A-Za-z0-9._:/-]*@${digest}$`),
   hint: "pin the image by its digest: name@sha256:…",
 };
-export const identity: TextRule = { charsMax: bounds.textCharsMax, pattern: /^\S+$/, hint: "one workload identity, without spaces" };
+export const identity: TextRule = {
+  charsMax: bounds.textCharsMax,
+  pattern: /^\S+$/,
+  hint: "one workload identity, without spaces",
+};
 
 export const scheduling: TextRule = {
   charsMax: bounds.textCharsMax,
@@ -61,12 +77,18 @@ export const scheduling: TextRule = {
 
 /** `name` or `name@version`; the version may be a range where `ranges` says so. */
 export function readNamedVersion(value: unknown, path: string, notes: Notes, ranges: boolean): string | undefined {
-  const text = readText(value, path, { charsMax: limits.nameCharsMax + bounds.versionCharsMax + 1, hint: "name or name@version" }, notes);
+  const text = readText(
+    value,
+    path,
+    { charsMax: limits.nameCharsMax + bounds.versionCharsMax + 1, hint: "name or name@version" },
+    notes,
+  );
   if (text === undefined) return undefined;
   const at = text.indexOf("@");
   const [name, version] = at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
   if (readText(name, path, toolName, notes) === undefined) return undefined;
-  const good = version === undefined || parseVersion(version) !== undefined || (ranges && parseRange(version) !== undefined);
+  const good =
+    version === undefined || parseVersion(version) !== undefined || (ranges && parseRange(version) !== undefined);
   if (good) return text;
   refuse(notes, path, `${shown(version)} is no version`, ranges ? "like 1.2.0 or ^1.2.0" : "like 1.2.0");
   return undefined;
@@ -83,7 +105,8 @@ function pathProblem(text: string): string | undefined {
 function readPath(value: unknown, path: string, notes: Notes, absolute: boolean, hint: string): string | undefined {
   const text = readText(value, path, { charsMax: bounds.pathCharsMax, hint }, notes);
   if (text === undefined) return undefined;
-  const problem = text.startsWith("/") === absolute ? pathProblem(text) : `must be ${absolute ? "an absolute" : "a relative"} path`;
+  const problem =
+    text.startsWith("/") === absolute ? pathProblem(text) : `must be ${absolute ? "an absolute" : "a relative"} path`;
   if (problem === undefined) return text;
   refuse(notes, path, problem, hint);
   return undefined;
@@ -111,7 +134,13 @@ export function readHost(value: unknown, path: string, notes: Notes): string | u
     const [host = "", port, ...more] = text.split(":");
     const labels = host.replace(/^\*\./, "").replace(/\.$/, "").split(".");
     const portOk = port === undefined || (/^[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535);
-    if (more.length === 0 && portOk && host.length <= bounds.hostCharsMax && labels.every((label) => hostLabel.test(label))) return text;
+    if (
+      more.length === 0 &&
+      portOk &&
+      host.length <= bounds.hostCharsMax &&
+      labels.every((label) => hostLabel.test(label))
+    )
+      return text;
     refuse(notes, path, `${shown(text)} is no host`, hint);
   }
   return undefined;

@@ -25,7 +25,12 @@ function readFile(file: unknown, path: string, notes: Notes, files: Files | unde
   const inner = readInnerPath(file, path, notes);
   if (inner === undefined) return undefined;
   if (files === undefined) {
-    refuse(notes, path, "names a file, but only the manifest itself was sent", "write the schema in place, or register the tool's folder");
+    refuse(
+      notes,
+      path,
+      "names a file, but only the manifest itself was sent",
+      "write the schema in place, or register the tool's folder",
+    );
     return undefined;
   }
   try {
@@ -33,7 +38,11 @@ function readFile(file: unknown, path: string, notes: Notes, files: Files | unde
     if (content === undefined) refuse(notes, path, `there is no file ${inner}`);
     return content;
   } catch (error) {
-    refuse(notes, path, `${inner} cannot be read: ${error instanceof Error ? error.message.slice(0, 300) : "unknown error"}`);
+    refuse(
+      notes,
+      path,
+      `${inner} cannot be read: ${error instanceof Error ? error.message.slice(0, 300) : "unknown error"}`,
+    );
     return undefined;
   }
 }

@@ -4,7 +4,18 @@ import { bounds } from "../bounds.ts";
 import { isRecord, refuse, under, type Notes } from "../problems.ts";
 import type { ToolSpec } from "../types.ts";
 import { readExecutor } from "./executor.ts";
-import { field, readBoolean, readChoice, readDuration, readFields, readInteger, readList, readText, readTextMap, type Fields } from "./fields.ts";
+import {
+  field,
+  readBoolean,
+  readChoice,
+  readDuration,
+  readFields,
+  readInteger,
+  readList,
+  readText,
+  readTextMap,
+  type Fields,
+} from "./fields.ts";
 import { readLimits } from "./limits.ts";
 import * as rules from "./rules.ts";
 import { readSchema, type Files } from "./schemas.ts";
@@ -48,26 +59,37 @@ export function readSpec(value: unknown, path: string, notes: Notes, files: File
     readList(field(fields, key), at(key), notes, (item, here) => readText(item, here, rule, notes));
 
   for (const key of ["executor", "input"]) if (field(fields, key) === undefined) refuse(notes, at(key), "is required");
-  const executor = field(fields, "executor") === undefined ? undefined : readExecutor(field(fields, "executor"), at("executor"), notes);
+  const executor =
+    field(fields, "executor") === undefined
+      ? undefined
+      : readExecutor(field(fields, "executor"), at("executor"), notes);
   const runLimits = readLimits(field(fields, "limits"), at("limits"), notes);
   const spec = {
     input: readSchema(field(fields, "input"), at("input"), notes, files),
     output: readSchema(field(fields, "output"), at("output"), notes, files),
-    sideEffectClass: optional("side_effect_class", sideEffectClassDefault, (given, here) => readChoice(given, here, sideEffectClasses, notes)),
+    sideEffectClass: optional("side_effect_class", sideEffectClassDefault, (given, here) =>
+      readChoice(given, here, sideEffectClasses, notes),
+    ),
     scheduling: optional("scheduling", "parallel", (given, here) => readText(given, here, rules.scheduling, notes)),
     permissions: texts("permissions", rules.permission),
     timeoutMs: readTimeout(fields, path, runLimits, notes),
-    graceMs: optional("grace", shared.graceMs, (given, here) => readDuration(given, here, { min: 0, max: bounds.graceMsMax }, notes)),
+    graceMs: optional("grace", shared.graceMs, (given, here) =>
+      readDuration(given, here, { min: 0, max: bounds.graceMsMax }, notes),
+    ),
     retry: readRetry(field(fields, "retry"), at("retry"), notes),
     pure: optional("pure", false, (given, here) => readBoolean(given, here, notes)),
     cacheTtlMs: optional("cache", 0, (given, here) => readCache(given, here, notes)),
-    onIndeterminate: optional("on_indeterminate", "ask" as const, (given, here) => readChoice<"ask" | "fail">(given, here, ["ask", "fail"], notes)),
+    onIndeterminate: optional("on_indeterminate", "ask" as const, (given, here) =>
+      readChoice<"ask" | "fail">(given, here, ["ask", "fail"], notes),
+    ),
     limits: runLimits,
     secrets: readTextMap(field(fields, "secrets"), at("secrets"), rules.envName, rules.secretReference, notes),
     ...readReach(fields, path, notes),
     env: readTextMap(field(fields, "env"), at("env"), rules.envName, rules.envText, notes),
     events: texts("events", rules.eventType),
-    defaultPolicies: readList(field(fields, "default_policies"), at("default_policies"), notes, (item, here) => readPolicy(item, here, notes)),
+    defaultPolicies: readList(field(fields, "default_policies"), at("default_policies"), notes, (item, here) =>
+      readPolicy(item, here, notes),
+    ),
     placement: readPlacement(field(fields, "placement"), at("placement"), notes),
     integrity: readIntegrity(field(fields, "integrity"), at("integrity"), notes),
   };
@@ -81,19 +103,30 @@ function readTimeout(fields: Fields, path: string, runLimits: Readonly<Record<st
   if (given === undefined) return limit ?? shared.runTimeoutMs;
   const timeoutMs = readDuration(given, under(path, "timeout"), { min: 1, max: shared.runTimeoutMsMax }, notes);
   if (timeoutMs !== undefined && limit !== undefined && timeoutMs !== limit) {
-    refuse(notes, under(path, "timeout"), `is ${timeoutMs} ms, and limits.timeout_ms says ${limit}`, "write one of the two");
+    refuse(
+      notes,
+      under(path, "timeout"),
+      `is ${timeoutMs} ms, and limits.timeout_ms says ${limit}`,
+      "write one of the two",
+    );
   }
   return timeoutMs ?? shared.runTimeoutMs;
 }
 
 function readRetry(value: unknown, path: string, notes: Notes): ToolSpec["retry"] {
-  const fields = value === undefined ? undefined : readFields(value, path, ["attempts", "strategy", "initial", "max"], notes);
+  const fields =
+    value === undefined ? undefined : readFields(value, path, ["attempts", "strategy", "initial", "max"], notes);
   const at = (key: string): string => under(path, key);
   const delays = { min: 0, max: bounds.retryDelayMsMax };
   const given = (key: string): unknown => field(fields, key);
-  const attempts = given("attempts") === undefined ? 1 : readInteger(given("attempts"), at("attempts"), { min: 1, max: bounds.retryAttemptsMax }, notes);
-  const strategy = given("strategy") === undefined ? "exponential" : readChoice(given("strategy"), at("strategy"), strategies, notes);
-  const initial = given("initial") === undefined ? undefined : readDuration(given("initial"), at("initial"), delays, notes);
+  const attempts =
+    given("attempts") === undefined
+      ? 1
+      : readInteger(given("attempts"), at("attempts"), { min: 1, max: bounds.retryAttemptsMax }, notes);
+  const strategy =
+    given("strategy") === undefined ? "exponential" : readChoice(given("strategy"), at("strategy"), strategies, notes);
+  const initial =
+    given("initial") === undefined ? undefined : readDuration(given("initial"), at("initial"), delays, notes);
   const max = given("max") === undefined ? undefined : readDuration(given("max"), at("max"), delays, notes);
   const initialMs = initial ?? Math.min(bounds.retryInitialMs, max ?? bounds.retryInitialMs);
   const maxMs = max ?? Math.max(bounds.retryDelayMs, initialMs);
@@ -119,9 +152,13 @@ function readReach(fields: Fields, path: string, notes: Notes): Pick<ToolSpec, "
   const network = part("network", ["allow"]);
   const filesystem = part("filesystem", ["read", "write"]);
   const paths = (key: string): readonly string[] =>
-    readList(field(filesystem, key), `${path}.filesystem.${key}`, notes, (item, here) => rules.readAbsolutePath(item, here, notes));
+    readList(field(filesystem, key), `${path}.filesystem.${key}`, notes, (item, here) =>
+      rules.readAbsolutePath(item, here, notes),
+    );
   return {
-    networkAllow: readList(field(network, "allow"), `${path}.network.allow`, notes, (item, here) => rules.readHost(item, here, notes)),
+    networkAllow: readList(field(network, "allow"), `${path}.network.allow`, notes, (item, here) =>
+      rules.readHost(item, here, notes),
+    ),
     filesystem: { read: paths("read"), write: paths("write") },
   };
 }

@@ -42,7 +42,10 @@ const schema = fc.letrec<{ schema: unknown; map: Record<string, unknown>; list: 
       {
         const: value,
         properties: tie("map"),
-        patternProperties: fc.dictionary(fc.constantFrom("^a", "b"), tie("schema"), { maxKeys: 2, noNullPrototype: true }),
+        patternProperties: fc.dictionary(fc.constantFrom("^a", "b"), tie("schema"), {
+          maxKeys: 2,
+          noNullPrototype: true,
+        }),
         additionalProperties: tie("schema"),
         propertyNames: fc.constantFrom({ maxLength: 1 }, { enum: ["a", "b"] }),
         unevaluatedProperties: tie("schema"),
@@ -55,13 +58,20 @@ const schema = fc.letrec<{ schema: unknown; map: Record<string, unknown>; list: 
       },
       { requiredKeys: [] },
     ),
-    fc.record({ allOf: tie("list"), anyOf: tie("list"), oneOf: tie("list"), not: tie("schema"), if: tie("schema"), then: tie("schema"), else: tie("schema") }, { requiredKeys: [] }),
+    fc.record({ allOf: tie("list"), anyOf: tie("list"), oneOf: tie("list"), not: tie("schema") }, { requiredKeys: [] }),
+    fc
+      .tuple(tie("schema"), tie("schema"), tie("schema"))
+      .map((parts) => Object.fromEntries(parts.map((part, index) => [["if", "then", "else"][index], part]))),
   ),
 }));
 
 // References end in these two, so that nothing refers to itself in place.
 const whole = fc
-  .tuple(schema.schema, fc.constantFrom({ type: "object", properties: { a: { $ref: "#/$defs/b" } } }, { type: "string" }), fc.constantFrom({ items: { $ref: "#" } }, { enum: ["a", { b: 1 }] }, { required: ["c"] }))
+  .tuple(
+    schema.schema,
+    fc.constantFrom({ type: "object", properties: { a: { $ref: "#/$defs/b" } } }, { type: "string" }),
+    fc.constantFrom({ items: { $ref: "#" } }, { enum: ["a", { b: 1 }] }, { required: ["c"] }),
+  )
   .filter(([root]) => typeof root === "object")
   .map(([root, a, b]) => ({ ...(root as object), $defs: { a, b } }));
 
@@ -76,7 +86,15 @@ test("on random schemas and values", () => {
         return;
       }
       // ajv's optimiser drops variables that `unevaluated…` needs: its code would end in a ReferenceError.
-      const plain = new Ajv2020({ strict: false, ownProperties: true, allErrors: true, meta: false, validateSchema: false, logger: false, code: { optimize: false } }).compile(written);
+      const plain = new Ajv2020({
+        strict: false,
+        ownProperties: true,
+        allErrors: true,
+        meta: false,
+        validateSchema: false,
+        logger: false,
+        code: { optimize: false },
+      }).compile(written);
       for (const one of values) {
         compared++;
         expect(ours.validate(one).ok).toBe(plain(one));

@@ -26,7 +26,16 @@ function isKept(name: string, value: unknown): boolean {
 
 /** Named properties are looked up one by one, also in a small value, so they must be paid for. */
 function priceOf(schema: Readonly<Record<string, unknown>>): number {
-  const sizes = ["properties", "required", "patternProperties", "dependentRequired", "dependentSchemas", "anyOf", "oneOf", "allOf"].map((name) => {
+  const sizes = [
+    "properties",
+    "required",
+    "patternProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "anyOf",
+    "oneOf",
+    "allOf",
+  ].map((name) => {
     const value = schema[name];
     if (Array.isArray(value)) return value.length;
     return isRecord(value) ? Object.keys(value).length : 0;
@@ -41,7 +50,12 @@ function referenceTo(plan: Plan, pointer: string, dialect: Dialect): string {
 }
 
 /** Sets a path of one or two keys (`not`; `properties`, `a`; `anyOf`, `0`). */
-function place(copy: Record<string, unknown>, original: unknown, [keyword, key]: readonly string[], value: Prepared): void {
+function place(
+  copy: Record<string, unknown>,
+  original: unknown,
+  [keyword, key]: readonly string[],
+  value: Prepared,
+): void {
   if (keyword === undefined) return;
   if (key === undefined) {
     copy[keyword] = value;
@@ -58,7 +72,8 @@ function content(plan: Plan, schema: Readonly<Record<string, unknown>>, keys: re
     if (isKept(name, value)) copy[name] = value;
     // Lists of names inside `dependencies` are no subschemas; empty maps and lists still have to be there.
     else if (["properties", "patternProperties", "dependentSchemas"].includes(name)) copy[name] = {};
-    else if (name === "dependencies" && isRecord(value)) copy[name] = Object.fromEntries(Object.entries(value).filter(([, one]) => Array.isArray(one)));
+    else if (name === "dependencies" && isRecord(value))
+      copy[name] = Object.fromEntries(Object.entries(value).filter(([, one]) => Array.isArray(one)));
   }
   for (const { keyword, path, schema: child } of subschemasOf(schema, dialect)) {
     if (keyword === "$defs" || keyword === "definitions") continue;
@@ -88,7 +103,10 @@ export function buildSchema(survey: Survey): Record<string, unknown> {
 }
 
 function placeAt(survey: Survey, pointer: string): { readonly keys: readonly string[]; readonly schema: unknown } {
-  const keys = pointer.split("/").slice(1).map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const keys = pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
   let schema: unknown = survey.schema;
   for (const key of keys) schema = (schema as Readonly<Record<string, unknown>>)[key];
   return { keys, schema };

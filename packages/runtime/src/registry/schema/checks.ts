@@ -4,10 +4,13 @@ import type { Budget } from "./budget.ts";
 
 /** Equal JSON values, and only they, have equal texts. The depth of values is bounded by the caller. */
 function textOf(value: unknown): string {
-  if (typeof value !== "object" || value === null) return typeof value === "string" ? JSON.stringify(value) : String(value);
+  if (typeof value !== "object" || value === null)
+    return typeof value === "string" ? JSON.stringify(value) : String(value);
   if (Array.isArray(value)) return `[${value.map(textOf).join()}]`;
   const record = value as Readonly<Record<string, unknown>>;
-  const members = Object.keys(record).sort().map((key) => `${JSON.stringify(key)}:${textOf(record[key])}`);
+  const members = Object.keys(record)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${textOf(record[key])}`);
   return `{${members.join()}}`;
 }
 
@@ -38,7 +41,12 @@ function uniqueness(budget: Budget): (items: readonly unknown[]) => boolean {
 }
 
 /** The check is made when the schema is compiled, and called by the compiled code. */
-function checkKeyword(keyword: string, more: Partial<CodeKeywordDefinition>, message: string, make: (schema: unknown) => unknown): CodeKeywordDefinition {
+function checkKeyword(
+  keyword: string,
+  more: Partial<CodeKeywordDefinition>,
+  message: string,
+  make: (schema: unknown) => unknown,
+): CodeKeywordDefinition {
   return {
     keyword,
     ...more,
@@ -53,8 +61,12 @@ function checkKeyword(keyword: string, more: Partial<CodeKeywordDefinition>, mes
 
 export function ownChecks(budget: Budget): readonly CodeKeywordDefinition[] {
   return [
-    checkKeyword("enum", { schemaType: "array" }, "must be one of the allowed values", (schema) => membership(schema as unknown[], budget)),
+    checkKeyword("enum", { schemaType: "array" }, "must be one of the allowed values", (schema) =>
+      membership(schema as unknown[], budget),
+    ),
     checkKeyword("const", {}, "must be the one allowed value", (schema) => membership([schema], budget)),
-    checkKeyword("uniqueItems", { type: "array", schemaType: "boolean" }, "must not hold the same item twice", () => uniqueness(budget)),
+    checkKeyword("uniqueItems", { type: "array", schemaType: "boolean" }, "must not hold the same item twice", () =>
+      uniqueness(budget),
+    ),
   ];
 }

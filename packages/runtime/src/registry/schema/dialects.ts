@@ -22,6 +22,7 @@ export function dialectOf(address: unknown, path: string, notes: Notes): Dialect
     return "2020-12";
   }
   const known = dialectOfAddress(address);
-  if (known === undefined) warn(notes, `${path}#/$schema`, `${shown(address)} is not built in; the schema is read as 2020-12`);
+  if (known === undefined)
+    warn(notes, `${path}#/$schema`, `${shown(address)} is not built in; the schema is read as 2020-12`);
   return known ?? "2020-12";
 }

@@ -35,7 +35,10 @@ export function compilePatterns(survey: Survey, path: string, notes: Notes): Rea
  * What ajv is given as `code.regExp`. It keeps one object per `toString()`, and objects of our own all read
  * `[object Object]`: without a text of its own every pattern of a schema would be the first one.
  */
-function patternEngine(patterns: ReadonlyMap<string, Pattern>, budget: Budget): NonNullable<NonNullable<Options["code"]>["regExp"]> {
+function patternEngine(
+  patterns: ReadonlyMap<string, Pattern>,
+  budget: Budget,
+): NonNullable<NonNullable<Options["code"]>["regExp"]> {
   const numbers = new Map<string, number>();
   const engine = (source: string): { test(text: string): boolean; toString(): string } => {
     // Patterns of a built-in meta-schema are met here for the first time.

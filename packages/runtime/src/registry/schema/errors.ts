@@ -11,23 +11,39 @@ export interface SchemaError {
 }
 
 export function keysOf(instancePath: string): readonly string[] {
-  return instancePath.split("/").slice(1).map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return instancePath
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 /** The property that an error is about but that its path does not hold. */
 function propertyOf({ params, propertyName }: ErrorObject): readonly string[] {
-  const named: readonly unknown[] = [propertyName, params["missingProperty"], params["additionalProperty"], params["unevaluatedProperty"], params["propertyName"]];
+  const named: readonly unknown[] = [
+    propertyName,
+    params["missingProperty"],
+    params["additionalProperty"],
+    params["unevaluatedProperty"],
+    params["propertyName"],
+  ];
   return named.filter((name) => typeof name === "string").slice(0, 1);
 }
 
-const cut = (text: string): string => (text.length > bounds.errorTextCharsMax ? `${text.slice(0, bounds.errorTextCharsMax)}…` : text);
+const cut = (text: string): string =>
+  text.length > bounds.errorTextCharsMax ? `${text.slice(0, bounds.errorTextCharsMax)}…` : text;
 
 function messageOf({ keyword, params, message }: ErrorObject): string {
   if (keyword === "required") return "is required";
-  if (keyword === "dependentRequired" || keyword === "dependencies") return `is required when ${JSON.stringify(params["property"])} is given`;
-  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties" || keyword === "false schema") return "is not allowed here";
+  if (keyword === "dependentRequired" || keyword === "dependencies")
+    return `is required when ${JSON.stringify(params["property"])} is given`;
+  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties" || keyword === "false schema")
+    return "is not allowed here";
   if (keyword === "const") return `must be ${JSON.stringify(params["allowed"])}`;
-  if (keyword === "enum") return `must be one of ${(params["allowed"] as unknown[]).slice(0, 20).map((value) => JSON.stringify(value)).join(", ")}`;
+  if (keyword === "enum")
+    return `must be one of ${(params["allowed"] as unknown[])
+      .slice(0, 20)
+      .map((value) => JSON.stringify(value))
+      .join(", ")}`;
   return message ?? "is not valid";
 }
 

@@ -18,7 +18,8 @@ const own: Readonly<Record<string, Format>> = {
 function fenced(format: Format): Format {
   if (typeof format === "object" && "validate" in format && format.type === "number") return format;
   const validate = typeof format === "object" && "validate" in format ? format.validate : format;
-  const test = validate instanceof RegExp ? (text: string) => validate.test(text) : (validate as (text: string) => boolean);
+  const test =
+    validate instanceof RegExp ? (text: string) => validate.test(text) : (validate as (text: string) => boolean);
   return (text: string) => text.length <= bounds.formatCharsMax && test(text);
 }
 

@@ -18,7 +18,8 @@ interface Keyword {
   readonly inPlace?: true;
 }
 
-const both = (kind: KeywordKind, names: readonly string[]): [string, Keyword][] => names.map((name) => [name, { kind }]);
+const both = (kind: KeywordKind, names: readonly string[]): [string, Keyword][] =>
+  names.map((name) => [name, { kind }]);
 const only = (dialect: Dialect, kind: KeywordKind, names: readonly string[]): [string, Keyword][] =>
   names.map((name) => [name, { kind, only: dialect }]);
 const inPlace = (kind: KeywordKind, names: readonly string[]): [string, Keyword][] =>
@@ -38,7 +39,16 @@ const keywords: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ...only("2020-12", "schema", ["unevaluatedItems", "unevaluatedProperties"]),
   ...only("2020-12", "list", ["prefixItems"]),
   ...both("map", ["properties", "patternProperties"]),
-  ...both("check", ["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"]),
+  ...both("check", [
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+  ]),
   ...both("check", ["maxLength", "minLength", "pattern", "format", "maxItems", "minItems", "uniqueItems"]),
   ...both("check", ["maxProperties", "minProperties", "required"]),
   ...only("2020-12", "check", ["minContains", "maxContains", "dependentRequired"]),
@@ -63,7 +73,10 @@ export function foreignDialect(name: string, dialect: Dialect): Dialect | undefi
 }
 
 /** The keyword that a misspelt one was meant to be; short ones are no evidence (`note` is not `not`). */
-export function misspeltKeyword(name: string, distance: (a: string, b: string, max: number) => number): string | undefined {
+export function misspeltKeyword(
+  name: string,
+  distance: (a: string, b: string, max: number) => number,
+): string | undefined {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]/g, "");
   const same = assertions.find((known) => plain(known) === plain(name));
   return same ?? longAssertions.find((known) => distance(name, known, 1) <= 1);
@@ -79,9 +92,13 @@ export interface Subschema {
 
 function below(keyword: string, value: unknown, kind: KeywordKind, inPlace: boolean): Subschema[] {
   const named = (): Subschema[] =>
-    isRecord(value) ? Object.entries(value).map(([key, schema]) => ({ keyword, path: [keyword, key], schema, inPlace })) : [];
+    isRecord(value)
+      ? Object.entries(value).map(([key, schema]) => ({ keyword, path: [keyword, key], schema, inPlace }))
+      : [];
   const listed = (): Subschema[] =>
-    Array.isArray(value) ? value.map((schema: unknown, index) => ({ keyword, path: [keyword, String(index)], schema, inPlace })) : [];
+    Array.isArray(value)
+      ? value.map((schema: unknown, index) => ({ keyword, path: [keyword, String(index)], schema, inPlace }))
+      : [];
   const one = { keyword, path: [keyword], schema: value, inPlace };
   if (kind === "schema") return [one];
   if (kind === "list") return listed();

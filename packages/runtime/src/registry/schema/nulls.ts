@@ -35,7 +35,10 @@ export function nullEdits(errors: readonly ErrorObject[], value: unknown): reado
     const hasDefault = isRecord(parentSchema) && parentSchema["default"] !== undefined;
     if (edits.has(instancePath) && !hasDefault) continue;
     const place = { pointer: jsonPointer(keys), keys };
-    edits.set(instancePath, hasDefault ? { ...place, used: "default", value: parentSchema["default"] } : { ...place, used: "absent" });
+    edits.set(
+      instancePath,
+      hasDefault ? { ...place, used: "default", value: parentSchema["default"] } : { ...place, used: "absent" },
+    );
   }
   return [...edits.values()];
 }
@@ -47,7 +50,8 @@ export function applyEdits(value: unknown, edits: readonly NullEdit[]): unknown 
 
 function applied(value: unknown, edit: NullEdit, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
-  if (Array.isArray(value)) return value.map((item: unknown, index) => (String(index) === key ? applied(item, edit, rest) : item));
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) => (String(index) === key ? applied(item, edit, rest) : item));
   if (!isRecord(value) || isRawNumber(value)) return value;
   const members = Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
     if (name !== key) return [[name, member]];

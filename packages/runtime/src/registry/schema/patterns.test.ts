@@ -75,7 +75,32 @@ test("a group inside a class is text", () => {
 });
 
 // Small on purpose: the oracle is a backtracking engine.
-const atom = fc.constantFrom("a", "b", "-", "é", ".", "\\s", "\\S", "\\d", "\\w", "\\W", "[ab]", "[^a]", "[\\s-]", "[\\S]", "[^\\s]", "[a-c\\-]", "\\u0061", "\\x62", "\\p{L}", "^", "$", "\\b", "\\n", "\\/");
+const atom = fc.constantFrom(
+  "a",
+  "b",
+  "-",
+  "é",
+  ".",
+  "\\s",
+  "\\S",
+  "\\d",
+  "\\w",
+  "\\W",
+  "[ab]",
+  "[^a]",
+  "[\\s-]",
+  "[\\S]",
+  "[^\\s]",
+  "[a-c\\-]",
+  "\\u0061",
+  "\\x62",
+  "\\p{L}",
+  "^",
+  "$",
+  "\\b",
+  "\\n",
+  "\\/",
+);
 const pattern = fc.letrec<{ part: string }>((tie) => ({
   part: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -85,7 +110,10 @@ const pattern = fc.letrec<{ part: string }>((tie) => ({
     fc.tuple(atom, fc.constantFrom("*", "+", "?", "{2}", "{0,2}", "*?")).map(([one, times]) => `(${one})${times}`),
   ),
 })).part;
-const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "-", "1", " ", "\n", "\r", "\u00a0", "\u2028", "é", "😀"), maxLength: 6 });
+const text = fc.string({
+  unit: fc.constantFrom("a", "b", "c", "-", "1", " ", "\n", "\r", "\u00a0", "\u2028", "é", "😀"),
+  maxLength: 6,
+});
 
 test("agrees with the language's own engine", () => {
   fc.assert(

@@ -8,7 +8,9 @@ export interface Pattern {
   readonly size: number;
 }
 
-export type PatternOutcome = { readonly ok: true; readonly pattern: Pattern } | { readonly ok: false; readonly message: string };
+export type PatternOutcome =
+  | { readonly ok: true; readonly pattern: Pattern }
+  | { readonly ok: false; readonly message: string };
 
 type Translation = { readonly text: string } | { readonly refused: string };
 
@@ -26,14 +28,19 @@ const otherClass = /^\\[pP]\{[^}]*\}/;
 const written = (code: number): string => `\\x{${code.toString(16)}}`;
 
 /** One escape at the start of `rest`: how many characters it takes, and what RE2 calls it. */
-function translateEscape(rest: string, inClass: boolean): { readonly length: number; readonly text: string } | { readonly refused: string } {
+function translateEscape(
+  rest: string,
+  inClass: boolean,
+): { readonly length: number; readonly text: string } | { readonly refused: string } {
   const pair = surrogatePair.exec(rest);
   if (pair !== null) {
-    const code = ((Number.parseInt(pair[1] ?? "", 16) - 0xd800) << 10) + (Number.parseInt(pair[2] ?? "", 16) - 0xdc00) + 0x10000;
+    const code =
+      ((Number.parseInt(pair[1] ?? "", 16) - 0xd800) << 10) + (Number.parseInt(pair[2] ?? "", 16) - 0xdc00) + 0x10000;
     return { length: pair[0].length, text: written(code) };
   }
   const point = codePoint.exec(rest);
-  if (point !== null) return { length: point[0].length, text: written(Number.parseInt(point[1] ?? point[2] ?? point[3] ?? "", 16)) };
+  if (point !== null)
+    return { length: point[0].length, text: written(Number.parseInt(point[1] ?? point[2] ?? point[3] ?? "", 16)) };
   const script = scriptClass.exec(rest);
   if (script !== null) return { length: script[0].length, text: `\\${script[1]}{${script[2]}}` };
   const other = otherClass.exec(rest);
@@ -48,8 +55,11 @@ function translateEscape(rest: string, inClass: boolean): { readonly length: num
   return { length: 2, text: `\\${letter}` };
 }
 
-function translateGroup(rest: string): { readonly length: number; readonly text: string } | { readonly refused: string } {
-  if (/^\(\?(?:[=!]|<[=!])/.test(rest)) return { refused: "look-ahead and look-behind are not supported: the time they take has no bound" };
+function translateGroup(
+  rest: string,
+): { readonly length: number; readonly text: string } | { readonly refused: string } {
+  if (/^\(\?(?:[=!]|<[=!])/.test(rest))
+    return { refused: "look-ahead and look-behind are not supported: the time they take has no bound" };
   const named = /^\(\?<[^>]*>/.exec(rest);
   if (named !== null) return { length: named[0].length, text: "(" };
   if (rest.startsWith("(?:")) return { length: 3, text: "(?:" };
@@ -60,7 +70,7 @@ function translateGroup(rest: string): { readonly length: number; readonly text:
 function translate(source: string): Translation {
   let text = "";
   let inClass = false;
-  for (let at = 0; at < source.length; ) {
+  for (let at = 0; at < source.length;) {
     const rest = source.slice(at, at + 64);
     const char = source[at] ?? "";
     if (char === "\\" || (char === "(" && !inClass)) {
@@ -83,11 +93,14 @@ function translate(source: string): Translation {
 }
 
 const withoutPrefix = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/^error parsing regexp: /, "").replace(/^Invalid regular expression: .*\/u: /, "");
+  (error instanceof Error ? error.message : String(error))
+    .replace(/^error parsing regexp: /, "")
+    .replace(/^Invalid regular expression: .*\/u: /, "");
 
 /** Compiles one pattern, or says why not. Matching takes time linear in text × {@link Pattern.size}. */
 export function compilePattern(source: string): PatternOutcome {
-  if (source.length > bounds.patternCharsMax) return { ok: false, message: `is longer than ${bounds.patternCharsMax} characters` };
+  if (source.length > bounds.patternCharsMax)
+    return { ok: false, message: `is longer than ${bounds.patternCharsMax} characters` };
   try {
     // Only its syntax check is used; this object never sees a text.
     new RegExp(source, "u");
@@ -103,6 +116,9 @@ export function compilePattern(source: string): PatternOutcome {
     return { ok: true, pattern: { test: (text) => engine.test(text), size } };
   } catch (error) {
     const message = withoutPrefix(error);
-    return { ok: false, message: message.includes("repeat count") ? "repeats more than 1000 times" : `is not supported: ${message}` };
+    return {
+      ok: false,
+      message: message.includes("repeat count") ? "repeats more than 1000 times" : `is not supported: ${message}`,
+    };
   }
 }

@@ -23,7 +23,11 @@ export function pointerText(keys: readonly string[]): string {
 const remoteHint = "copy it into $defs and refer to it as #/$defs/name; nothing is fetched";
 
 /** Plain names (`$anchor`; in draft-07 an `$id` that is a fragment) → pointer. */
-function anchorsOf(places: ReadonlyMap<string, SchemaPlace>, dialect: Dialect, refuse: Refuse): ReadonlyMap<string, string> {
+function anchorsOf(
+  places: ReadonlyMap<string, SchemaPlace>,
+  dialect: Dialect,
+  refuse: Refuse,
+): ReadonlyMap<string, string> {
   const anchors = new Map<string, string>();
   for (const [pointer, { keys, schema }] of places) {
     if (!isRecord(schema)) continue;
@@ -34,7 +38,8 @@ function anchorsOf(places: ReadonlyMap<string, SchemaPlace>, dialect: Dialect, r
     }
     const anchor = dialect === "2020-12" ? schema["$anchor"] : fragment;
     if (anchor === undefined) continue;
-    if (typeof anchor !== "string" || !/^[A-Za-z_][A-Za-z0-9._-]*$/.test(anchor)) refuse(keys, `${shown(anchor)} is no anchor name`);
+    if (typeof anchor !== "string" || !/^[A-Za-z_][A-Za-z0-9._-]*$/.test(anchor))
+      refuse(keys, `${shown(anchor)} is no anchor name`);
     else if (anchors.has(anchor)) refuse(keys, `the anchor ${shown(anchor)} exists twice`);
     else anchors.set(anchor, pointer);
   }
@@ -58,7 +63,11 @@ function fragmentOf(reference: string, rootId: unknown): string | undefined {
 }
 
 /** All `$ref`s resolved; what cannot be is refused. */
-export function resolveReferences(places: ReadonlyMap<string, SchemaPlace>, dialect: Dialect, refuse: Refuse): References {
+export function resolveReferences(
+  places: ReadonlyMap<string, SchemaPlace>,
+  dialect: Dialect,
+  refuse: Refuse,
+): References {
   const root = places.get("")?.schema;
   const rootId = isRecord(root) ? root["$id"] : undefined;
   const anchors = anchorsOf(places, dialect, refuse);
@@ -112,7 +121,11 @@ function boundChains(places: ReadonlyMap<string, SchemaPlace>, references: Refer
   };
   for (const [pointer, { keys }] of places) {
     if (chain(pointer) > bounds.schemaRefChainMax) {
-      return refuse(keys, `follows more than ${bounds.schemaRefChainMax} $refs in a row`, "refer to the last one directly");
+      return refuse(
+        keys,
+        `follows more than ${bounds.schemaRefChainMax} $refs in a row`,
+        "refer to the last one directly",
+      );
     }
   }
 }

@@ -39,7 +39,12 @@ export function surveySchema(schema: unknown, path: string, notes: Notes): Surve
   }
   const shape = shapeProblem(schema, { depthMax: limits.schemaDepthMax, valuesMax: bounds.schemaValuesMax });
   if (shape !== undefined) {
-    refuse(notes, placeIn(path, shape.keys.map(String)), shape.message, "split deep or wide schemas with $defs and $ref");
+    refuse(
+      notes,
+      placeIn(path, shape.keys.map(String)),
+      shape.message,
+      "split deep or wide schemas with $defs and $ref",
+    );
     return undefined;
   }
   const bytes = utf8Bytes(JSON.stringify(schema));
@@ -50,24 +55,30 @@ export function surveySchema(schema: unknown, path: string, notes: Notes): Surve
   const dialect = dialectOf(schema["$schema"], path, notes);
   const walk: Walk = { notes, path, dialect, places: new Map(), branches: 0, patterns: 0 };
   surveyNode(walk, schema, []);
-  if (walk.places.size > bounds.schemaNodesMax) refuse(notes, path, `has more than ${bounds.schemaNodesMax} subschemas`);
+  if (walk.places.size > bounds.schemaNodesMax)
+    refuse(notes, path, `has more than ${bounds.schemaNodesMax} subschemas`);
   if (walk.branches > bounds.schemaBranchesTotalMax) {
     refuse(notes, path, `has more than ${bounds.schemaBranchesTotalMax} anyOf, oneOf and allOf entries in all`);
   }
-  if (walk.patterns > bounds.schemaPatternsMax) refuse(notes, path, `has more than ${bounds.schemaPatternsMax} patterns`);
+  if (walk.patterns > bounds.schemaPatternsMax)
+    refuse(notes, path, `has more than ${bounds.schemaPatternsMax} patterns`);
   if (notes.problems.length > before) return undefined;
-  const references = resolveReferences(walk.places, dialect, (keys, message, hint) => refuse(notes, pathOf(walk, keys), message, hint));
+  const references = resolveReferences(walk.places, dialect, (keys, message, hint) =>
+    refuse(notes, pathOf(walk, keys), message, hint),
+  );
   return notes.problems.length > before ? undefined : { schema, dialect, references, places: walk.places };
 }
 
-const placeIn = (path: string, keys: readonly string[]): string => (keys.length === 0 ? path : `${path}#${pointerText(keys)}`);
+const placeIn = (path: string, keys: readonly string[]): string =>
+  keys.length === 0 ? path : `${path}#${pointerText(keys)}`;
 const pathOf = (walk: Walk, keys: readonly string[]): string => placeIn(walk.path, keys);
 
 /** The depth is bounded by now, so this may recurse. */
 function surveyNode(walk: Walk, node: unknown, keys: readonly string[]): void {
   if (walk.places.size > bounds.schemaNodesMax) return;
   if (!isRecord(node)) {
-    if (typeof node !== "boolean") refuse(walk.notes, pathOf(walk, keys), `must be a schema (an object or a boolean), not ${shown(node)}`);
+    if (typeof node !== "boolean")
+      refuse(walk.notes, pathOf(walk, keys), `must be a schema (an object or a boolean), not ${shown(node)}`);
     walk.places.set(pointerText(keys), { keys, schema: node, inPlace: [] });
     return;
   }
@@ -85,12 +96,23 @@ function surveyKeyword(walk: Walk, name: string, value: unknown, keys: readonly 
   if (kind === "refused") return refuse(walk.notes, here, `${name} is not accepted`, "use $ref to an entry of $defs");
   const home = foreignDialect(name, walk.dialect);
   if (home !== undefined) {
-    return refuse(walk.notes, here, `${name} belongs to ${home}, and this schema is read as ${walk.dialect}`, dialectHint(name, home));
+    return refuse(
+      walk.notes,
+      here,
+      `${name} belongs to ${home}, and this schema is read as ${walk.dialect}`,
+      dialectHint(name, home),
+    );
   }
-  if (name === "$defs" || name === "definitions" || kind === "map" || kind === "dependencies") surveyNamed(walk, name, value, here);
+  if (name === "$defs" || name === "definitions" || kind === "map" || kind === "dependencies")
+    surveyNamed(walk, name, value, here);
   if (kind === "list") surveyList(walk, name, value, here);
   if (name === "items" && Array.isArray(value) && walk.dialect === "2020-12") {
-    refuse(walk.notes, here, "items must be one schema in 2020-12", `use prefixItems, or say "$schema": "http://json-schema.org/draft-07/schema#"`);
+    refuse(
+      walk.notes,
+      here,
+      "items must be one schema in 2020-12",
+      `use prefixItems, or say "$schema": "http://json-schema.org/draft-07/schema#"`,
+    );
   }
   if (name === "enum" && Array.isArray(value) && value.length > bounds.schemaEnumItemsMax) {
     refuse(walk.notes, here, `has more than ${bounds.schemaEnumItemsMax} values`);
@@ -98,19 +120,32 @@ function surveyKeyword(walk: Walk, name: string, value: unknown, keys: readonly 
   if (name === "type") surveyType(walk, value, here);
   if (name === "pattern") walk.patterns++;
   if (name === "format" && typeof value === "string" && !formatNames.has(value)) {
-    warn(walk.notes, here, `the format ${shown(value)} is unknown here and is not checked`, didYouMean(value, formatNames));
+    warn(
+      walk.notes,
+      here,
+      `the format ${shown(value)} is unknown here and is not checked`,
+      didYouMean(value, formatNames),
+    );
   }
 }
 
 function dialectHint(name: string, home: Dialect): string {
   if (name === "additionalItems") return "in 2020-12 write prefixItems and items";
-  return home === "2020-12" ? `say "$schema": "https://json-schema.org/draft/2020-12/schema"` : `say "$schema": "http://json-schema.org/draft-07/schema#"`;
+  return home === "2020-12"
+    ? `say "$schema": "https://json-schema.org/draft/2020-12/schema"`
+    : `say "$schema": "http://json-schema.org/draft-07/schema#"`;
 }
 
 /** Unknown keywords are annotations, as the standard has it; a misspelt one would be a check that silently never runs. */
 function surveyUnknown(walk: Walk, name: string, here: string): void {
   const meant = misspeltKeyword(name, editDistance);
-  if (meant !== undefined) refuse(walk.notes, here, `${JSON.stringify(name)} is no keyword of JSON Schema`, `did you mean ${JSON.stringify(meant)}?`);
+  if (meant !== undefined)
+    refuse(
+      walk.notes,
+      here,
+      `${JSON.stringify(name)} is no keyword of JSON Schema`,
+      `did you mean ${JSON.stringify(meant)}?`,
+    );
 }
 
 function surveyNamed(walk: Walk, name: string, value: unknown, here: string): void {
@@ -121,10 +156,12 @@ function surveyNamed(walk: Walk, name: string, value: unknown, here: string): vo
 }
 
 function surveyList(walk: Walk, name: string, value: unknown, here: string): void {
-  if (!Array.isArray(value) || value.length === 0) return refuse(walk.notes, here, `must be a list of schemas, not ${shown(value)}`);
+  if (!Array.isArray(value) || value.length === 0)
+    return refuse(walk.notes, here, `must be a list of schemas, not ${shown(value)}`);
   if (name === "prefixItems") return;
   walk.branches += value.length;
-  if (value.length > bounds.schemaBranchesMax) refuse(walk.notes, here, `has more than ${bounds.schemaBranchesMax} entries`);
+  if (value.length > bounds.schemaBranchesMax)
+    refuse(walk.notes, here, `has more than ${bounds.schemaBranchesMax} entries`);
 }
 
 function surveyType(walk: Walk, value: unknown, here: string): void {

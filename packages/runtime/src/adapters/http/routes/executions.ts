@@ -56,14 +56,15 @@ async function list({ service, asked, query }: Ask): Promise<Answer> {
 
 async function events({ service, asked, params, query }: Ask): Promise<Answer> {
   const { after_seq: afterSeq = 0, limit } = check(eventsQuery, query, "query");
-  const detail = await service.getExecution(asked, idIn(params));
-  const later = detail.events.filter((event) => event.seq > afterSeq);
-  const page = later.slice(0, limit);
-  const next = later.length > page.length ? (page.at(-1)?.seq ?? null) : null;
+  const executionId = idIn(params);
+  // One more than asked for tells whether anything follows.
+  const found = await service.listEvents(asked, executionId, afterSeq, limit + 1);
+  const page = found.slice(0, limit);
+  const next = found.length > page.length ? (page.at(-1)?.seq ?? null) : null;
   return {
     status: 200,
     text: `{"items":[${page.map(eventJson).join(",")}],"next_after_seq":${JSON.stringify(next)}}`,
-    executionId: detail.call.callId,
+    executionId,
   };
 }
 

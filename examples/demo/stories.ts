@@ -1,0 +1,44 @@
+// The stories by name: which chapters each plays, in order. Later work adds its chapters here.
+import { cancelInFlight } from "./chapters/cancel.ts";
+import { callRunsThrough } from "./chapters/call.ts";
+import { sameKeyRunsNothing } from "./chapters/idempotency.ts";
+import { ledgerTells } from "./chapters/ledger.ts";
+import { workerIsLost } from "./chapters/lost-worker.ts";
+import { refusals } from "./chapters/refusals.ts";
+import { restart } from "./chapters/restart.ts";
+import { registerTools, startWorker } from "./chapters/setting.ts";
+import type { Stage } from "./stage.ts";
+
+export interface Chapter {
+  readonly title: string;
+  readonly play: (stage: Stage) => Promise<void>;
+}
+
+export interface Story {
+  readonly about: string;
+  readonly chapters: readonly Chapter[];
+}
+
+const tools: Chapter = { title: "Tools are registered", play: registerTools };
+const worker: Chapter = { title: "The application's worker connects", play: startWorker };
+const call: Chapter = { title: "A call runs through", play: callRunsThrough };
+const idempotency: Chapter = { title: "The same key again runs nothing", play: sameKeyRunsNothing };
+const refused: Chapter = { title: "What may not run is refused, and on record", play: refusals };
+const cancel: Chapter = { title: "A call in flight is cancelled", play: cancelInFlight };
+const lostWorker: Chapter = { title: "Workers are killed in mid-call", play: workerIsLost };
+const ledger: Chapter = { title: "The ledger tells it all", play: ledgerTells };
+const again: Chapter = { title: "The runtime stops and comes back", play: restart };
+
+export const storyDefault = "spine";
+
+export const stories: Readonly<Record<string, Story>> = {
+  spine: {
+    about: "one call's whole life, from the manifest to the audit, and what can go wrong on the way",
+    chapters: [tools, worker, call, idempotency, refused, cancel, lostWorker, ledger, again],
+  },
+  call: { about: "a call runs through; the same key again runs nothing", chapters: [tools, worker, call, idempotency] },
+  refusals: { about: "an unknown tool, an invalid input, a caller without the grant", chapters: [tools, refused] },
+  cancel: { about: "a call in flight is cancelled", chapters: [tools, cancel] },
+  "lost-worker": { about: "workers are killed in mid-call, of a safe and of unsafe calls", chapters: [tools, lostWorker] },
+  restart: { about: "the runtime stops and comes back; edited ledgers are found out", chapters: [tools, call, again] },
+};
