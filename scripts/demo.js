@@ -12,6 +12,9 @@ const usage = `npm run demo -- [--story <name>] [--list] [--check] [--keep] [--n
   --no-build  take the build that is there
 `;
 
+// Whoever reads us has gone (`npm run demo | head`): leave by the way that cleans up.
+process.stdout.on("error", () => process.kill(process.pid, "SIGTERM"));
+
 try {
   const { values } = parseArgs({
     options: {

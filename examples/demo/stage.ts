@@ -17,14 +17,20 @@ export interface Receipt {
 /** What a worker is told beside its key and its address: `DEMO_…` variables of examples/demo/worker.js. */
 export type WorkerSettings = Readonly<Record<`DEMO_${string}`, string>>;
 
+/** A key, and the variable that a person would keep it in. */
+export interface Somebody {
+  readonly variable: string;
+  readonly key: string;
+}
+
 export interface CliOptions {
   /** 0 by default. */
   readonly exitCode?: number;
-  /** Somebody else's key, and what a person would call the variable that holds it. */
-  readonly as?: { readonly variable: string; readonly key: string };
+  /** Asks with this key; without it with the administrator's that the command line finds by itself. */
+  readonly as?: Somebody;
   readonly linesMax?: number;
-  /** What is shown in place of a secret that the command prints. */
-  readonly hide?: RegExp;
+  /** The variable that a person would keep the printed secret in; the telling names it in the secret's place. */
+  readonly keepAs?: string;
 }
 
 export interface RestAnswer {
@@ -37,12 +43,12 @@ interface Ports {
   readonly grpc: number;
 }
 
-const repo = join(import.meta.dirname, "../..");
-const cliFile = join(repo, "packages/runtime/bin/signalbox.js");
+export const repo = join(import.meta.dirname, "../..");
+export const cliFile = join(repo, "packages/runtime/bin/signalbox.js");
 const workerFile = join(import.meta.dirname, "worker.js");
 /** Guards against a demo that hangs: a start, a stop, a worker that registers. */
 const patienceMs = 15_000;
-const lookMs = 40;
+const lookMs = 60;
 /** A record is longer than a reader's patience; its first lines say what it is. */
 const restLinesMax = 16;
 
@@ -56,7 +62,7 @@ export class Stage {
   #ports: Ports | undefined;
   #runtime: Child | undefined;
   #worker: Child | undefined;
-  #workerKey: string | undefined;
+  #workerKey: Somebody | undefined;
   #workerCount = 0;
 
   constructor(parts: { folder: string; telling: Telling; signal: AbortSignal; children: Children }) {
@@ -83,9 +89,10 @@ export class Stage {
     this.telling.command(`signalbox ${args.join(" ")} &`);
     const runtime = this.#children.start({ name: "runtime", ...this.#place("runtime"), args: [cliFile, ...args] });
     this.#runtime = runtime;
-    const line = await within(patienceMs, runtime.nextLine());
+    const line = await this.#within(runtime.nextLine());
     if (line === undefined) throw new StoryFailed("the runtime did not come up");
     this.telling.output(line);
+    this.telling.command(`URL=${this.url} KEY=$(node -p 'require("./.signalbox/client.json").key')`);
     return JSON.parse(line) as Record<string, unknown>;
   }
 
@@ -94,9 +101,13 @@ export class Stage {
     const runtime = this.#runtime;
     if (runtime === undefined) throw new StoryFailed("there is no runtime to stop");
     this.#runtime = undefined;
-    this.telling.command("kill -TERM %1");
+    this.telling.command(`kill -TERM ${runtime.pid}`);
     runtime.kill("SIGTERM");
-    return (await within(patienceMs, runtime.ended)) ?? "still running";
+    return (await this.#within(runtime.ended)) ?? "still running";
+  }
+
+  get running(): boolean {
+    return this.#runtime !== undefined;
   }
 
   get url(): string {
@@ -107,16 +118,17 @@ export class Stage {
 
   /** Starts the application's worker, with a key of its own, and waits until the runtime knows it. */
   async startWorker(settings: WorkerSettings = {}): Promise<Child> {
-    this.#workerKey ??= await this.#makeWorkerKey();
+    const sentence = "The worker gets a key that lets it connect and do nothing else.";
+    this.#workerKey ??= await this.makeKey(sentence, "service:demo-worker", ["workers:connect"], "WORKER_KEY");
     const workerId = `demo-worker-${++this.#workerCount}`;
     const shown = Object.entries(settings).map(([name, value]) => `${name}=${value} `);
-    this.telling.command(`${shown.join("")}SIGNALBOX_KEY=$WORKER_KEY node examples/demo/worker.js &`);
+    this.telling.command(`${shown.join("")}SIGNALBOX_KEY=$WORKER_KEY node ${workerFile} &`);
     const { env, ...place } = this.#place(workerId);
     const worker = this.#children.start({
       name: workerId,
       ...place,
       args: [workerFile],
-      env: { ...env, ...settings, SIGNALBOX_KEY: this.#workerKey, DEMO_WORKER_ID: workerId },
+      env: { ...env, ...settings, SIGNALBOX_KEY: this.#workerKey.key, DEMO_WORKER_ID: workerId },
     });
     await this.until(`${workerId} is connected`, async () => {
       const { body } = await this.ask("GET", "/v1/workers");
@@ -137,28 +149,18 @@ export class Stage {
     const worker = this.#worker;
     if (worker === undefined) return;
     this.#worker = undefined;
+    this.telling.sentence("The worker is told to leave.");
+    this.telling.command(`kill -TERM ${worker.pid}`);
     worker.kill("SIGTERM");
-    const end = await within(patienceMs, worker.ended);
-    this.telling.check(`${worker.name} drained and left`, end, "exit code 0");
+    this.telling.check(`${worker.name} left in good order`, await this.#within(worker.ended), "exit code 0");
   }
 
   /** Pulls the plug: the process gets no chance to say anything. */
   async killWorker(worker: Child): Promise<void> {
     this.telling.command(`kill -KILL ${worker.pid}`);
     worker.kill("SIGKILL");
-    this.telling.check(`${worker.name} is dead`, await within(patienceMs, worker.ended), "SIGKILL");
+    this.telling.check(`${worker.name} is dead`, await this.#within(worker.ended), "SIGKILL");
     if (this.#worker === worker) this.#worker = undefined;
-  }
-
-  async #makeWorkerKey(): Promise<string> {
-    const args = ["--label", "demo worker", "--principal", "service:demo-worker", "--scope", "workers:connect"];
-    const made = await this.cli("The worker gets a key that lets it connect and do nothing else.", [
-      "keys",
-      "create",
-      ...args,
-      "--json",
-    ], { hide: secretPattern });
-    return secretOf(made.stdout);
   }
 
   // --- asking
@@ -168,7 +170,7 @@ export class Stage {
    * @throws StoryFailed when it ends with another exit code than expected
    */
   async cli(sentence: string, args: readonly string[], options: CliOptions = {}): Promise<Finished> {
-    const { exitCode = 0, as, linesMax, hide } = options;
+    const { exitCode = 0, as, linesMax, keepAs } = options;
     const { cwd, env } = this.#place("cli");
     this.telling.sentence(sentence);
     const who = as === undefined ? "" : `SIGNALBOX_KEY=$${as.variable} `;
@@ -176,7 +178,7 @@ export class Stage {
     const withKey = as === undefined ? env : { ...env, SIGNALBOX_KEY: as.key };
     const finished = await runToEnd([cliFile, ...args], { cwd, env: withKey, signal: this.signal });
     const said = `${finished.stdout}${finished.stderr}`;
-    this.telling.output(hide === undefined ? said : said.replace(hide, "(not shown here)"), linesMax);
+    this.telling.output(keepAs === undefined ? said : said.replace(secretPattern, `(kept as ${keepAs})`), linesMax);
     if (finished.exitCode !== exitCode)
       throw new StoryFailed(
         `signalbox ${args.join(" ")}\n  expected: exit code ${exitCode}\n  found:    exit code ${finished.exitCode}`,
@@ -194,6 +196,13 @@ export class Stage {
     if (exitCode !== 0) throw new StoryFailed(`the statement failed: ${stderr}`);
   }
 
+  async makeKey(sentence: string, principal: string, scopes: readonly string[], variable: string): Promise<Somebody> {
+    const label = principal.slice(principal.indexOf(":") + 1);
+    const args = ["--label", label, "--principal", principal, "--scope", ...scopes, "--json"];
+    const { stdout } = await this.cli(sentence, ["keys", "create", ...args], { keepAs: variable });
+    return { variable, key: (JSON.parse(stdout) as { readonly secret: string }).secret };
+  }
+
   /** One request over REST, shown as the curl command that a person would type. */
   async rest(sentence: string, method: "GET" | "POST", path: string, body?: unknown): Promise<RestAnswer> {
     this.telling.sentence(sentence);
@@ -209,7 +218,10 @@ export class Stage {
     const { key } = JSON.parse(readFileSync(join(this.folder, ".signalbox/client.json"), "utf8")) as { key: string };
     const answer = await fetch(`${this.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: this.signal,
     });
@@ -249,6 +261,17 @@ export class Stage {
     }
   }
 
+  /** Undefined where it takes longer than the demo has patience. */
+  async #within<T>(promise: Promise<T>): Promise<T | undefined> {
+    const done = new AbortController();
+    const signal = AbortSignal.any([done.signal, this.signal]);
+    try {
+      return await Promise.race([promise, wait(patienceMs, undefined, { signal })]);
+    } finally {
+      done.abort();
+    }
+  }
+
   #place(name: string): { cwd: string; env: NodeJS.ProcessEnv; logFile: string } {
     // What the person's own shell knows of a runtime must not lead the demo to it.
     const { SIGNALBOX_URL: _url, SIGNALBOX_KEY: _key, SIGNALBOX_WORKER_ADDRESS: _address, ...env } = process.env;
@@ -256,11 +279,7 @@ export class Stage {
   }
 }
 
-export const secretPattern = /sbk_[\w-]+/g;
-
-export function secretOf(json: string): string {
-  return (JSON.parse(json) as { readonly secret: string }).secret;
-}
+const secretPattern = /sbk_[\w-]+/g;
 
 const executionId = /exec_[0-9A-HJKMNP-TV-Z]{26}/;
 
@@ -273,15 +292,6 @@ export function idIn(text: string): string {
 
 function quoted(arg: string): string {
   return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`;
-}
-
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  const timer = new AbortController();
-  try {
-    return await Promise.race([promise, wait(ms, undefined, { signal: timer.signal })]);
-  } finally {
-    timer.abort();
-  }
 }
 
 /**

@@ -1,6 +1,7 @@
 // The stories by name: which chapters each plays, in order. Later work adds its chapters here.
 import { cancelInFlight } from "./chapters/cancel.ts";
 import { callRunsThrough } from "./chapters/call.ts";
+import { editedLedgers } from "./chapters/edited-ledger.ts";
 import { sameKeyRunsNothing } from "./chapters/idempotency.ts";
 import { ledgerTells } from "./chapters/ledger.ts";
 import { workerIsLost } from "./chapters/lost-worker.ts";
@@ -28,17 +29,22 @@ const cancel: Chapter = { title: "A call in flight is cancelled", play: cancelIn
 const lostWorker: Chapter = { title: "Workers are killed in mid-call", play: workerIsLost };
 const ledger: Chapter = { title: "The ledger tells it all", play: ledgerTells };
 const again: Chapter = { title: "The runtime stops and comes back", play: restart };
+const edited: Chapter = { title: "An edited ledger is found out", play: editedLedgers };
 
 export const storyDefault = "spine";
 
 export const stories: Readonly<Record<string, Story>> = {
   spine: {
     about: "one call's whole life, from the manifest to the audit, and what can go wrong on the way",
-    chapters: [tools, worker, call, idempotency, refused, cancel, lostWorker, ledger, again],
+    chapters: [tools, worker, call, idempotency, refused, cancel, lostWorker, ledger, again, edited],
   },
   call: { about: "a call runs through; the same key again runs nothing", chapters: [tools, worker, call, idempotency] },
   refusals: { about: "an unknown tool, an invalid input, a caller without the grant", chapters: [tools, refused] },
   cancel: { about: "a call in flight is cancelled", chapters: [tools, cancel] },
-  "lost-worker": { about: "workers are killed in mid-call, of a safe and of unsafe calls", chapters: [tools, lostWorker] },
-  restart: { about: "the runtime stops and comes back; edited ledgers are found out", chapters: [tools, call, again] },
+  "lost-worker": {
+    about: "workers are killed in mid-call, of a safe and of unsafe calls",
+    chapters: [tools, lostWorker],
+  },
+  restart: { about: "the runtime stops and comes back", chapters: [tools, call, again] },
+  audit: { about: "edited, deleted and cut audit records are found out", chapters: [tools, call, edited] },
 };

@@ -136,6 +136,7 @@ function matches(actual: unknown, expected: unknown): boolean {
 
 function shown(value: unknown): string {
   if (value instanceof RegExp) return String(value);
+  if (typeof value === "string" && value.includes("\n")) return `\n${value.trimEnd().replace(/^/gm, "    ")}`;
   const replace = (_: string, part: unknown): unknown => (part instanceof RegExp ? String(part) : part);
   return JSON.stringify(value, replace) ?? "undefined";
 }

@@ -52,7 +52,8 @@ function parseRecords(text) {
   while (at < text.length || fields.length > 0) {
     field.lastIndex = at;
     const found = field.exec(text);
-    if (found === null) throw new CsvError(line, text[at] === '"' ? "a quote is not closed" : "a quote inside of a field");
+    if (found === null)
+      throw new CsvError(line, text[at] === '"' ? "a quote is not closed" : "a quote inside of a field");
     const [whole, quoted, bare = "", end] = found;
     fields.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
     at += whole.length;

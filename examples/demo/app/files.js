@@ -17,7 +17,8 @@ const fileBytesMax = 4 * 1024 * 1024;
 export async function readTable(workspace, path) {
   const file = await findFile(workspace, path);
   const { size } = await stat(file);
-  if (size > fileBytesMax) throw new ToolError("file_too_large", `${path} has ${size} bytes, more than ${fileBytesMax}`);
+  if (size > fileBytesMax)
+    throw new ToolError("file_too_large", `${path} has ${size} bytes, more than ${fileBytesMax}`);
   try {
     return parseTable(await readFile(file, "utf8"));
   } catch (error) {

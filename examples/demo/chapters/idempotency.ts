@@ -22,11 +22,16 @@ export async function sameKeyRunsNothing(stage: Stage): Promise<void> {
   const ids = new Set((await Promise.all(requests)).map(({ body }) => body["execution_id"]));
   telling.check("one call answers all of them", [...ids], [idIn(first.stderr)]);
 
-  const other = await stage.rest("The same key for another payment is a mistake, and is told.", "POST", "/v1/executions", {
-    tool: "payments.charge",
-    input: { ...input, amount: 121 },
-    idempotency_key: key,
-  });
+  const other = await stage.rest(
+    "The same key for another payment is a mistake, and is told.",
+    "POST",
+    "/v1/executions",
+    {
+      tool: "payments.charge",
+      input: { ...input, amount: 121 },
+      idempotency_key: key,
+    },
+  );
   telling.check("409 idempotency_conflict", other, {
     status: 409,
     body: { error: { code: "idempotency_conflict", retryable: false } },

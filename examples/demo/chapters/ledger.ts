@@ -6,7 +6,11 @@ export async function ledgerTells(stage: Stage): Promise<void> {
   const { telling } = stage;
   const { stdout } = await stage.cli("Every call, and how it ended.", ["calls", "list", "--limit", "50"]);
   for (const status of ["succeeded", "failed", "denied", "cancelled"])
-    telling.check(`the list shows a call that ${status === "succeeded" ? "" : "was "}${status}`, stdout, new RegExp(` ${status} `));
+    telling.check(
+      `the list shows a call that ${said}`,
+      stdout,
+      new RegExp(` ${status} `),
+    );
   await stage.cli("The newest audit records.", ["audit", "list", "--limit", "10"]);
   const verified = await stage.cli("The chain over all of them is walked.", ["audit", "verify"]);
   telling.check("the chain holds", verified.stdout, /^the chain holds: \d+ records in 1 lane$/m);

@@ -2,6 +2,7 @@
 import { errorBody, isSafe, type ErrorBody, type ErrorCode } from "@signalbox/protocol";
 import type { Durability, Effect, Live, StepResult } from "./machine.ts";
 import type { Attempt, Call, CallEventType, CallProgress, TerminalState } from "./types.ts";
+import type { AuditDraft } from "./audit-draft.ts";
 import { auditOf } from "./audit-of.ts";
 
 /** A change being put together; `done` turns it into the step's answer. */
@@ -34,6 +35,10 @@ export function tellEvent(change: Change, type: CallEventType, data: Readonly<Re
       dataJson: JSON.stringify(data),
     },
   });
+}
+
+export function tellAudit(change: Change, action: string, more: Partial<AuditDraft>): void {
+  change.effects.push({ type: "audit", draft: { ...auditOf(change.call, action, change.now), ...more } });
 }
 
 export function done(change: Change, durability: Durability): StepResult {
@@ -91,7 +96,13 @@ export function endError(call: Call, code: ErrorCode, message: string, details: 
 export function settle(
   change: Change,
   state: TerminalState,
-  more: { readonly error?: ErrorBody | null; readonly by?: string; readonly action?: string },
+  more: {
+    readonly error?: ErrorBody | null;
+    readonly by?: string;
+    readonly action?: string;
+    /** What the audit record says beside the call's own facts. */
+    readonly audit?: Partial<AuditDraft>;
+  },
 ): void {
   const error = more.error ?? null;
   set(change, { state, error, settledAt: change.now, queueDeadlineAt: null });
@@ -102,7 +113,7 @@ export function settle(
     ...(change.call.usage === null ? {} : { duration_ms: change.call.usage.durationMs }),
     ...(more.by === undefined ? {} : { by: more.by }),
   });
-  change.effects.push({ type: "audit", draft: auditOf(change.call, more.action ?? "call.settled", change.now) });
+  tellAudit(change, more.action ?? "call.settled", { ...(more.by === undefined ? {} : { details: { by: more.by } }), ...more.audit });
   change.effects.push({ type: "tell" });
 }
 

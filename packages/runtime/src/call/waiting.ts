@@ -1,5 +1,5 @@
 // Transitions of a call that no worker holds: queued, waiting for an approval, or parked as indeterminate.
-import { begin, done, endError, refused, requeue, set, settle, tellEvent } from "./change.ts";
+import { begin, done, endError, refused, requeue, set, settle, tellAudit, tellEvent } from "./change.ts";
 import type { Happening, Live, MachineLimits, StepResult } from "./machine.ts";
 import type { Attempt } from "./types.ts";
 
@@ -101,15 +101,19 @@ export function parkedDue(live: Live, now: number): StepResult {
 /** A person's word on a call whose end nobody knows. */
 export function resolve(live: Live, event: Of<"resolve">, now: number, limits: MachineLimits): StepResult {
   const change = begin(live, now);
-  tellEvent(change, "resolved", { verdict: event.verdict, by: event.by, comment: event.comment });
+  const { verdict, by, comment } = event;
+  tellEvent(change, "resolved", { verdict, by, comment });
+  // The record's principal is the call's; who decided, and why, stands beside it.
+  const audit = { approval: { by: [by], at: now }, details: { kind: "resolve", verdict, comment } };
   if (event.verdict === "retry") {
     set(change, { error: null, stopReason: null, cancelRequestedAt: null, cancelRequestedBy: null });
     requeue(change, limits.queueWaitMs, { ran: true, reason: "resolved" });
+    tellAudit(change, "call.retried", audit);
     return done(change, "commit");
   }
   if (event.verdict === "fail") {
     const error = endError(live.call, "indeterminate", "a person ended the call as failed; whether it took effect is unknown");
-    settle(change, "failed", { error, by: event.by, action: "call.resolved" });
+    settle(change, "failed", { error, by, action: "call.resolved", audit });
     return done(change, "commit");
   }
   if (event.output === null) return refused("confirm_needs_output");
@@ -119,6 +123,6 @@ export function resolve(live: Live, event: Of<"resolve">, now: number, limits: M
     outputBytes: event.output.bytes,
     error: null,
   });
-  settle(change, "succeeded", { by: event.by, action: "call.resolved" });
+  settle(change, "succeeded", { by, action: "call.resolved", audit });
   return done(change, "commit");
 }

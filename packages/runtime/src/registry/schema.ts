@@ -98,12 +98,12 @@ const notCheckable: SchemaError = {
 
 function compiledSchema(run: ValidateFunction, budget: Budget, warnings: readonly Problem[]): CompiledSchema {
   const check = (value: unknown): Run => {
-    const plain = toPlain(value);
-    budget.begin(plain);
     try {
+      const plain = toPlain(value);
+      budget.begin(plain);
       if (run(plain)) return { ok: true };
       const errors = run.errors ?? [];
-      return { ok: false, errors: schemaErrors(errors), nulls: nullEdits(errors, plain) };
+      return { ok: false, errors: schemaErrors(errors), nulls: nullEdits(errors) };
     } catch (error) {
       // RangeError: the stack ran out, which only a schema and a value of unusual depth together can do.
       const costly = error instanceof CostExceeded || error instanceof RangeError;

@@ -203,6 +203,13 @@ describe("values", () => {
     expect(compile({ type: "string", pattern: base64 }).validate("abcd".repeat(250_000))).toEqual({ ok: true });
   });
 
+  test("a value deeper than callers may send is refused, not a crash", () => {
+    const deep = nested(100_000, (inner) => [inner], 1);
+    expect(keywordsOf(compile({ $ref: "#/$defs/l", $defs: { l: { items: { $ref: "#/$defs/l" } } } }), deep)).toEqual([
+      "cost",
+    ]);
+  });
+
   test("keys like `valueOf` do no harm", () => {
     const value = { valueOf: 1, constructor: 2, toString: 3, hasOwnProperty: 4 };
     expect(keywordsOf(compile({ enum: ["a", { b: 1 }] }), value)).toEqual(["enum"]);

@@ -25,7 +25,7 @@ describe("nulls for optional fields", () => {
       cursor: { type: "string" },
       note: { type: ["string", "null"] },
       size: { anyOf: [{ type: "integer" }, { type: "string" }], default: "all" },
-      sort: { enum: ["asc", "desc"] },
+      sort: { enum: ["asc", "desc"], default: null },
       list: { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } },
     },
     additionalProperties: false,

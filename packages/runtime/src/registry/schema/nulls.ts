@@ -13,26 +13,17 @@ export interface NullEdit {
   readonly value?: unknown;
 }
 
-function parentOf(value: unknown, keys: readonly string[]): unknown {
-  let current = value;
-  for (const key of keys.slice(0, -1)) {
-    if (Array.isArray(current)) current = current[Number(key)];
-    else current = isRecord(current) && Object.hasOwn(current, key) ? current[key] : undefined;
-  }
-  return current;
-}
-
 /**
- * The nulls that errors are about, where they are properties (an item of a list cannot be absent).
+ * The nulls that errors are about. Only properties are changed by `applyEdits`: an item of a list cannot be absent.
  * The `default` is looked for in the schema that refused the null; one that stands beside a `$ref` is not seen.
  */
-export function nullEdits(errors: readonly ErrorObject[], value: unknown): readonly NullEdit[] {
+export function nullEdits(errors: readonly ErrorObject[]): readonly NullEdit[] {
   const edits = new Map<string, NullEdit>();
   for (const { instancePath, data, parentSchema, propertyName } of errors) {
     if (data !== null || instancePath === "" || propertyName !== undefined) continue;
     const keys = keysOf(instancePath);
-    if (!isRecord(parentOf(value, keys))) continue;
-    const hasDefault = isRecord(parentSchema) && parentSchema["default"] !== undefined;
+    // A default of null would be refused like the null it stands for.
+    const hasDefault = isRecord(parentSchema) && (parentSchema["default"] ?? null) !== null;
     if (edits.has(instancePath) && !hasDefault) continue;
     const place = { pointer: jsonPointer(keys), keys };
     edits.set(
