@@ -52,8 +52,7 @@ function parseRecords(text) {
   while (at < text.length || fields.length > 0) {
     field.lastIndex = at;
     const found = field.exec(text);
-    if (found === null)
-      throw new CsvError(line, text[at] === '"' ? "a quote is not closed" : "a quote inside of a field");
+    if (found === null) throw new CsvError(line, problemAt(text, at));
     const [whole, quoted, bare = "", end] = found;
     fields.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
     at += whole.length;
@@ -64,4 +63,14 @@ function parseRecords(text) {
     startLine = line;
   }
   return records;
+}
+
+/**
+ * @param {string} text
+ * @param {number} at where no field can be read
+ */
+function problemAt(text, at) {
+  const closed = /"(?:[^"]|"")*"/y;
+  closed.lastIndex = at;
+  return text[at] === '"' && !closed.test(text) ? "a quote is not closed" : "a quote inside of a field";
 }

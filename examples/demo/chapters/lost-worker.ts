@@ -142,7 +142,16 @@ async function personLooks(stage: Stage, { paid, unpaid }: Lost, receipts: () =>
   telling.check("one receipt, of the first payment", found, [{ call_id: paid, attempt: 1, amount: 75 }]);
 
   const output = { status: "processed", payment_id: found[0]?.payment_id };
-  const confirm = ["calls", "resolve", paid, "confirm", "--output", JSON.stringify(output), "--comment", "has a receipt"];
+  const confirm = [
+    "calls",
+    "resolve",
+    paid,
+    "confirm",
+    "--output",
+    JSON.stringify(output),
+    "--comment",
+    "has a receipt",
+  ];
   await stage.cli("It happened: the first is confirmed, with its result.", confirm, { as: olga });
   telling.check("it has succeeded, without having run again", await stage.call(paid), {
     status: "succeeded",
@@ -151,7 +160,9 @@ async function personLooks(stage: Stage, { paid, unpaid }: Lost, receipts: () =>
   });
   const retry = ["calls", "resolve", unpaid, "retry", "--comment", "has no receipt"];
   await stage.cli("It did not happen: the second may run.", retry, { as: olga });
-  telling.check("it ran, on its second attempt", await stage.callIn(unpaid, "succeeded"), { execution: { attempt: 2 } });
+  telling.check("it ran, on its second attempt", await stage.callIn(unpaid, "succeeded"), {
+    execution: { attempt: 2 },
+  });
   telling.check("money was taken exactly once for each", receipts(), [
     { call_id: paid, attempt: 1, amount: 75 },
     { call_id: unpaid, attempt: 2, amount: 31.5 },

@@ -1,6 +1,6 @@
 // Parses the text of a manifest: YAML 1.2 (JSON is a part of it) without custom tags, surprises or unbounded work.
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document } from "yaml";
-import { limits, utf8Bytes } from "@signalbox/protocol";
+import { limits, parseJson, utf8Bytes } from "@signalbox/protocol";
 import { bounds } from "./bounds.ts";
 import { shown, type Problem } from "./problems.ts";
 
@@ -24,6 +24,7 @@ const strict = {
   merge: false,
   resolveKnownTags: false,
   customTags: null,
+  intAsBigInt: true,
   prettyErrors: false,
   logLevel: "silent",
 } as const;
@@ -139,7 +140,16 @@ function convertMap(
 }
 
 function scalarValue(value: unknown, offset: number): unknown {
+  if (typeof value === "bigint") return exactNumber(value);
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw new Refused(`${shown(value)} is not a JSON value`, offset);
+}
+
+/** Past 2^53 the digits are kept, as a body in JSON would keep them. */
+function exactNumber(value: bigint): unknown {
+  const near = Number(value);
+  if (Number.isSafeInteger(near)) return near;
+  const parsed = parseJson(String(value), { depthMax: 1 });
+  return parsed.ok ? parsed.value : near;
 }

@@ -19,9 +19,6 @@ export const httpLimits = {
   /** After a refusal: how long, and how much of, the rest of a body is read and thrown away so that the caller can read the answer. */
   lingerMs: 2_000,
   lingerBytesMax: 8 * MiB,
-  /** A YAML parser needs about 5 µs a byte at worst; this keeps one manifest from holding up every other call. */
-  yamlBytesMax: 64 * KiB,
-  yamlAliasesMax: 100,
   cursorCharsMax: 1_024,
   /** Faults named in one refusal; the rest is counted. */
   faultsMax: 20,
