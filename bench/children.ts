@@ -3,6 +3,7 @@ import { fork, spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { cpuTimeUs } from "./procfs.ts";
 
 const stopGraceMs = 3_000;
 const stderrCharsMax = 4_096;
@@ -117,6 +118,12 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
+}
+
+/** CPU time of this process and of all that it has started and that still run, µs. */
+export function ourCpuUs(): number {
+  const own = process.cpuUsage();
+  return [...running].reduce((total, { pid }) => total + cpuTimeUs(pid), own.user + own.system);
 }
 
 /** A fresh folder that is removed when the bench ends, however it ends. */

@@ -24,6 +24,7 @@ function slice(subject: Measured["subject"], concurrency: number, more: Partial<
     p95Us: 2_000,
     p99Us: 3_000,
     maxUs: 9_000,
+    othersPercent: 0,
     ...more,
   };
 }

@@ -18,6 +18,12 @@ export interface Machine {
   readonly fsync_ms: number;
 }
 
+/** The machine as it was while it was measured. */
+export interface MeasuredMachine extends Machine {
+  /** Share of all cores that other programs used, median of the slices; null when no slice was run. */
+  readonly others_cpu_percent: number | null;
+}
+
 export interface Versions {
   readonly node: string;
   readonly sqlite: string;

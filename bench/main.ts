@@ -7,6 +7,7 @@ import { specs, type Evidence, type Figure, type Spec } from "./figures.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
 import { residentBytes } from "./procfs.ts";
 import { jsonLine, table } from "./report.ts";
+import { median } from "./statistics.ts";
 import { runRounds, type RoundsPlan } from "./rounds.ts";
 import { startFloor, startHttp, startRuntime, startSignalbox, type Subject, type SubjectName } from "./subjects.ts";
 
@@ -46,10 +47,12 @@ export async function bench(options: BenchOptions): Promise<number> {
   cleanUpOnExit();
   try {
     const parent = dataParent(repo);
-    const machine = readMachine(parent);
+    const resting = readMachine(parent);
     const versions = readVersions(repo);
     const found = await gather(wanted, parent, options.quick ? pace.quick : pace.full);
-    const evidence = isMemoryFileSystem(machine) ? { ...found, memoryFileSystem: machine.data_fs } : found;
+    const evidence = isMemoryFileSystem(resting) ? { ...found, memoryFileSystem: resting.data_fs } : found;
+    const others = median(found.measured.map((slice) => slice.othersPercent));
+    const machine = { ...resting, others_cpu_percent: others === undefined ? null : Math.round(others) };
     const figures: readonly Figure[] = wanted.map((spec) => ({ figure: spec.figure, ...spec.judge(evidence) }));
     const text = options.json
       ? figures.map((figure) => jsonLine(figure, machine, versions)).join("\n")

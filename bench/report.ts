@@ -1,11 +1,14 @@
 // Prints figures: one JSON line each, or a table for people.
 import type { Figure } from "./figures.ts";
-import type { Machine, Versions } from "./machine.ts";
+import type { MeasuredMachine, Versions } from "./machine.ts";
 
-export function jsonLine(figure: Figure, machine: Machine, versions: Versions): string {
+export function jsonLine(figure: Figure, machine: MeasuredMachine, versions: Versions): string {
   const { floor, ratio, floor_spread, reason, ...first } = figure;
   return JSON.stringify({ ...first, machine, versions, floor, ratio, floor_spread, reason });
 }
+
+/** Above this the absolute figures say more about the neighbours than about the subject. */
+const noisyPercent = 10;
 
 const headings = [
   "figure",
@@ -21,7 +24,7 @@ const headings = [
   "verdict",
 ];
 
-export function table(figures: readonly Figure[], machine: Machine, versions: Versions): string {
+export function table(figures: readonly Figure[], machine: MeasuredMachine, versions: Versions): string {
   const rows = [headings, ...figures.map(cells)];
   const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
@@ -37,11 +40,18 @@ export function table(figures: readonly Figure[], machine: Machine, versions: Ve
   return [...head(machine, versions), "", ...lines, ...(reasons.length === 0 ? [] : ["", ...reasons])].join("\n");
 }
 
-function head(machine: Machine, versions: Versions): readonly string[] {
-  const { cpu, cores, memory_gib, kernel, data_fs, fsync_ms } = machine;
+function head(machine: MeasuredMachine, versions: Versions): readonly string[] {
+  const { cpu, cores, memory_gib, kernel, data_fs, fsync_ms, others_cpu_percent: others } = machine;
+  const quiet =
+    others === null
+      ? []
+      : [
+          `others    used ${others} % of the cores meanwhile${others > noisyPercent ? ": NOISY, measure again on a quiet machine" : ""}`,
+        ];
   return [
     `machine   ${cpu}, ${cores} cores, ${memory_gib} GiB, Linux ${kernel}; data on ${data_fs}, one fdatasync ${fsync_ms} ms`,
     `versions  Signalbox ${versions.signalbox} (${versions.commit}), Node ${versions.node}, SQLite ${versions.sqlite}`,
+    ...quiet,
   ];
 }
 

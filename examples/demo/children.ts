@@ -25,7 +25,7 @@ export interface Child {
 }
 
 /** How long a child may take to leave when the demo ends. */
-const leaveMs = 3_000;
+const leaveMs = 1_500;
 const tailLines = 15;
 /** The demo itself looks at calls all the time; that tells nobody anything. */
 const dullLine = /"method":"GET".*"status":200/;
@@ -57,8 +57,7 @@ export class Children {
       child.once("error", (error) => resolve(error.message));
       child.once("close", (code, signal) => {
         this.#running.delete(child);
-        log.end();
-        resolve(signal ?? `exit code ${code}`);
+        log.end(() => resolve(signal ?? `exit code ${code}`));
       });
     });
     const started: Child = {

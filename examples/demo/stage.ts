@@ -130,11 +130,14 @@ export class Stage {
       args: [workerFile],
       env: { ...env, ...settings, SIGNALBOX_KEY: this.#workerKey.key, DEMO_WORKER_ID: workerId },
     });
-    await this.until(`${workerId} is connected`, async () => {
-      const { body } = await this.ask("GET", "/v1/workers");
-      const items = body["items"] as readonly { readonly worker_id: string }[];
-      return items.some(({ worker_id }) => worker_id === workerId);
-    });
+    await this.until(
+      () => `${workerId} to connect`,
+      async () => {
+        const { body } = await this.ask("GET", "/v1/workers");
+        const items = body["items"] as readonly { readonly worker_id: string }[];
+        return items.some(({ worker_id }) => worker_id === workerId);
+      },
+    );
     this.#worker = worker;
     return worker;
   }
@@ -235,10 +238,11 @@ export class Stage {
 
   /** Waits until a call has a status, and gives the call. */
   async callIn(executionId: string, status: string, atMostMs = patienceMs): Promise<ExecutionDetail> {
-    let call = await this.call(executionId);
+    let call: ExecutionDetail | undefined;
     const there = async (): Promise<boolean> => (call = await this.call(executionId)).status === status;
-    await this.until(`${executionId} is ${status}`, there, atMostMs);
-    return call;
+    const what = (): string => `${executionId} to be ${status}; it is ${call?.status}`;
+    await this.until(what, there, atMostMs);
+    return call ?? this.call(executionId);
   }
 
   /** Everything that the bank has done so far. */
@@ -253,10 +257,10 @@ export class Stage {
   }
 
   /** Looks again and again, as somebody outside of the runtime has to. */
-  async until(what: string, holds: () => Promise<boolean> | boolean, atMostMs = patienceMs): Promise<void> {
+  async until(what: () => string, holds: () => Promise<boolean> | boolean, atMostMs = patienceMs): Promise<void> {
     const giveUpAt = performance.now() + atMostMs;
     while (!(await holds())) {
-      if (performance.now() > giveUpAt) throw new StoryFailed(`waited ${atMostMs} ms in vain for: ${what}`);
+      if (performance.now() > giveUpAt) throw new StoryFailed(`waited ${atMostMs} ms in vain for ${what()}`);
       await wait(lookMs, undefined, { signal: this.signal });
     }
   }

@@ -22,8 +22,8 @@ export interface Gates {
   readonly entries: readonly Entry[];
   /** The handler to register. Its output is what `open` gives, else who it was. */
   hold(args: GateArgs, ctx: ToolContext): Promise<unknown>;
-  /** Notes the entry and does not wait. */
-  note(args: unknown, ctx: ToolContext): Entry;
+  /** A handler that notes its entry and does not wait. */
+  note(args: unknown, ctx: ToolContext): unknown;
   /** Resolves with the `nth` entry (from 1) at this gate. */
   entered(gate: string, nth?: number): Promise<Entry>;
   /** For who waits there and for all who come later. */
@@ -51,7 +51,7 @@ export function createGates(): Gates {
     }
     return gate;
   };
-  const note: Gates["note"] = (args, ctx) => {
+  const entering = (args: unknown, ctx: ToolContext): Entry => {
     const { tool, fence } = ctx.invoke;
     const entry: Entry = { callId: ctx.callId, attempt: ctx.attempt, fence, tool, args, ctx };
     entries.push(entry);
@@ -59,10 +59,10 @@ export function createGates(): Gates {
   };
   return {
     entries,
-    note,
+    note: (args, ctx) => ({ fence: entering(args, ctx).fence }),
     async hold(args, ctx) {
       const gate = gateOf(args.gate);
-      const entry = note(args, ctx);
+      const entry = entering(args, ctx);
       gate.entries.push(entry);
       for (const { nth, resolve } of gate.arrivals) if (gate.entries.length === nth) resolve(entry);
       const output = await (args.stubborn === true

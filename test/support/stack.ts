@@ -119,7 +119,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       [signalboxBin, "dev", "--port", "0", "--grpc-port", "0", "--data", dataDir, "--json", ...(options.args ?? [])],
       { cwd: folder },
     );
-    const ready = JSON.parse(await within(readyMsMax, runtime.nextLine(), "the runtime is ready")) as typeof where;
+    const ready = readyOf(await within(readyMsMax, runtime.nextLine(), "the runtime is ready"));
+    if (ready === undefined) throw new Error(`the runtime did not come up: ${(await runtime.ended, runtime.stdout())}`);
     where = ready;
     for (const proxy of proxies) proxy.aimAt(ready.grpc);
   };
@@ -224,6 +225,15 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
   return self;
+}
+
+function readyOf(line: string): { readonly url: string; readonly grpc: string } | undefined {
+  try {
+    const said = JSON.parse(line) as { readonly ready?: boolean; readonly url: string; readonly grpc: string };
+    return said.ready === true ? said : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function childWorker(child: Child): ChildWorker {

@@ -12,8 +12,6 @@ export interface TcpProxy {
   freeze(): void;
   /** Lets new connections through again after `cut` or `freeze`; frozen ones are broken. */
   mend(): void;
-  /** Connections from workers that were let through so far. */
-  readonly connections: number;
   close(): Promise<void>;
 }
 
@@ -26,12 +24,10 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let mode: "open" | "cut" | "frozen" = "open";
   let [host, port] = hostPort(target);
-  let connections = 0;
   const server = createServer((near) => {
     near.on("error", () => near.destroy());
     if (mode === "cut") return void near.destroy();
     if (mode === "frozen") return void pairs.add({ near: near.pause(), far: undefined });
-    connections += 1;
     const far = connect(port, host);
     const pair = { near, far };
     pairs.add(pair);
@@ -73,9 +69,6 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     mend() {
       if (mode === "frozen") breakAll();
       mode = "open";
-    },
-    get connections() {
-      return connections;
     },
     async close() {
       mode = "cut";

@@ -40,6 +40,7 @@ export const hubLimits: HubLimits = {
   queueDepthPerTenantMax: limits.queueDepthPerTenantMax,
   workerCapacityMax: limits.workerCapacityMax,
   handlersPerWorkerMax: limits.handlersPerWorkerMax,
+  workersPerTenantMax: limits.workersPerTenantMax,
 };
 
 interface Replica {

@@ -42,7 +42,10 @@ async function loseWorkers(stage: Stage): Promise<Lost> {
     payee: "Yuki Tanabe",
   });
   await stage.callIn(report, "running");
-  await stage.until("the bank has taken the money", () => stage.receipts().some(({ call_id }) => call_id === paid));
+  await stage.until(
+    () => "the bank to take the money",
+    () => stage.receipts().some(({ call_id }) => call_id === paid),
+  );
   telling.sentence("The money is taken, the answer is not sent yet. Now the worker dies.");
   await stage.killWorker(first);
 

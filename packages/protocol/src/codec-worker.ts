@@ -288,8 +288,16 @@ function readResult(message: wire.Result): Result {
     if (status === "succeeded") refuse("a succeeded result has no output_json");
     return { ...base, ...error };
   }
+  const { length } = message.outputJson;
+  if (length > limits.resultBytesMax) return { ...base, status: "failed", error: tooLarge(length) };
   const { text, replaced } = jsonOf("output_json", message.outputJson, limits.resultBytesMax);
   return { ...base, ...error, outputJson: text, ...(replaced || message.illFormed ? { illFormed: true } : {}) };
+}
+
+/** No fault of the frame: the sender meant a result, and its call is to end by the limit that it broke. */
+function tooLarge(bytes: number): WorkError {
+  const message = `the result has ${bytes} bytes, more than ${limits.resultBytesMax}: return a reference to it instead`;
+  return { code: "result_too_large", message, retryable: false };
 }
 
 function writeUsage(usage: Usage): wire.Usage {

@@ -319,13 +319,19 @@ describe("what makes no sense is malformed, and names its call if it can", () =>
     expect(decodeWorker(encodeWorker(message))).toEqual({ type: "malformed", reason });
   });
 
-  test("a result over 1 MiB names its call, so that the call can fail and the stream live", () => {
+  test("a result over 1 MiB is a failed one that names the limit, so that the call can fail and the stream live", () => {
     const outputJson = `"${"x".repeat(50_000_000)}"`;
     const huge = encodeWorker({ type: "result", ...lease, status: "succeeded", outputJson, usage: { durationMs: 1 } });
     expect(decodeWorker(huge)).toEqual({
-      type: "malformed",
-      reason: "output_json has 50000002 bytes, more than 1048576",
-      lease,
+      type: "result",
+      ...lease,
+      status: "failed",
+      error: {
+        code: "result_too_large",
+        message: "the result has 50000002 bytes, more than 1048576: return a reference to it instead",
+        retryable: false,
+      },
+      usage: { durationMs: 1 },
     });
   });
 

@@ -19,4 +19,5 @@ export const hubLimits: HubLimits = Object.freeze({
   queueDepthPerTenantMax: limits.queueDepthPerTenantMax,
   workerCapacityMax: limits.workerCapacityMax,
   handlersPerWorkerMax: limits.handlersPerWorkerMax,
+  workersPerTenantMax: limits.workersPerTenantMax,
 });

@@ -5,7 +5,7 @@ import { createGrant, createKey, listAudit, listGrants, listKeys, revokeGrant, r
 import { Catalog } from "./corridor/catalog.ts";
 import { Driver } from "./corridor/driver.ts";
 import { cancel, getExecution, listEvents, listExecutions, resolve } from "./corridor/executions.ts";
-import { invoke } from "./corridor/invoke.ts";
+import { invoke, storable } from "./corridor/invoke.ts";
 import { leaseOf } from "./corridor/lease-of.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
 import { Refusals } from "./corridor/refusals.ts";
@@ -16,7 +16,7 @@ import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
 import { Directory } from "./tenancy/directory.ts";
-import { SignalboxError } from "@signalbox/protocol";
+import { errorTable, SignalboxError } from "@signalbox/protocol";
 
 export interface RuntimePorts {
   readonly replica: string;
@@ -85,9 +85,9 @@ function serviceOf(ports: AdminPorts, status: () => RuntimeStatus): Service {
   return {
     async authenticate(token, requestId) {
       try {
-        return await ports.directory.authenticate(token, ports.clock.now());
+        return await storable(ports.directory.authenticate(token, ports.clock.now()));
       } catch (error) {
-        if (error instanceof SignalboxError) ports.refusals.loginRefused(error.code, requestId);
+        if (error instanceof SignalboxError && errorTable[error.code].http === 401) ports.refusals.loginRefused(error.code, requestId);
         throw error;
       }
     },

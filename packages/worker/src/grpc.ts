@@ -100,7 +100,8 @@ function connectError(address: string, error: CallError): Error {
       `${address} does not let this key connect workers (${why}): give the key the scope workers:connect, or use another one`,
     );
   }
-  return new Error(`${address} cannot be reached: ${why}`);
+  // grpc-js adds lines about the TLS library's internals and about name resolution.
+  return new Error(`${address} cannot be reached: ${why.split("\n")[0]}`);
 }
 
 function workerStream(client: Client, call: Call): WorkerStream {
@@ -123,8 +124,7 @@ function workerStream(client: Client, call: Call): WorkerStream {
     if (!open) return;
     open = false;
     closedFor = reason;
-    call.removeAllListeners("data");
-    call.resume(); // reads on without looking, so that the end of the stream is seen
+    call.resume(); // reads on, and drops what it reads, so that the end of the stream is seen
     call.end(); // what was sent before is still written
     const timer = setTimeout(() => call.cancel(), closeMsMax);
     call.once("status", () => clearTimeout(timer));

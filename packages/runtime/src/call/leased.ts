@@ -9,15 +9,15 @@ type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
 
 export function accepted(live: Live, event: Of<"accepted">, now: number, limits: MachineLimits): StepResult {
   if (event.fence !== live.call.fence) return refused("old_fence");
-  const unsafe = !isSafe(live.call.sideEffectClass);
   const change = begin(live, now);
-  if (live.lease !== null && live.lease.acceptedAt === null) {
-    change.lease = { ...live.lease, acceptedAt: now };
-    // The start deadline now waits for `Started`, so that an accepted call cannot sit for ever.
-    set(change, { mayHaveRun: true, startDeadlineAt: now + limits.startDeadlineMs });
-  }
+  const { call, lease } = live;
+  if (lease !== null && lease.acceptedAt === null) change.lease = { ...lease, acceptedAt: now };
+  set(change, { mayHaveRun: true });
+  if (call.state === "running" || call.stopReason !== null) return done(change, "none");
+  // The start deadline now waits for `Started`, so that an accepted call cannot sit for ever.
+  if (lease?.acceptedAt === null || call.startDeadlineAt === null) set(change, { startDeadlineAt: now + limits.startDeadlineMs });
   // A repeated `Accepted` (after a reconnect) gets its `Go` again; the worker starts once all the same.
-  if (unsafe) change.effects.push({ type: "send_go", fence: event.fence });
+  if (!isSafe(call.sideEffectClass)) change.effects.push({ type: "send_go", fence: event.fence });
   return done(change, "none");
 }
 
@@ -55,6 +55,10 @@ export function result(live: Live, event: Of<"result">, now: number): StepResult
 }
 
 function settleByResult(change: Change, found: CheckedResult): void {
+  const { runDeadlineAt } = change.call;
+  // Stopped by its worker's own clock, while the runtime could not reach it or was down: that is the timeout.
+  const byItself = found.status === "cancelled" && runDeadlineAt !== null && runDeadlineAt <= change.now;
+  if (byItself && change.call.stopReason === null) set(change, { stopReason: "timeout" });
   const stop = change.call.stopReason;
   const timedOut = stop === "timeout" || stop === "total_deadline";
   if (timedOut) {
@@ -104,7 +108,7 @@ export function nack(live: Live, event: Of<"nack">, now: number, limits: Machine
   if (event.fence !== live.call.fence) return refused("old_fence");
   if (live.call.state === "running") return refused("already_running");
   const change = begin(live, now);
-  if (event.reason === "reject") {
+  if (event.reason === "reject" && live.call.stopReason === null) {
     set(change, { mayHaveRun: false });
     const error = endError(change.call, "worker_rejected", `the worker refused the call: ${event.message}`, {
       worker_code: event.code,
@@ -187,6 +191,8 @@ export function renew(live: Live, event: Of<"renew">, now: number, limits: Machi
 export function missing(live: Live, event: Of<"missing">, now: number, limits: MachineLimits): StepResult {
   if (event.fence !== live.call.fence) return refused("old_fence");
   const change = begin(live, now);
+  // It lives on without the call, so it would forget the next lease just as well.
+  change.effects.push({ type: "avoid", workerId: live.call.workerId ?? "" });
   loseLease(change, "lease_expired", limits);
   return done(change, "commit");
 }
@@ -241,6 +247,10 @@ export function due(live: Live, event: Of<"due">, now: number, limits: MachineLi
     stopForTime(change, "total_deadline", limits);
   } else if (past(call.runDeadlineAt) && call.stopReason === null) {
     stopForTime(change, "timeout", limits);
+  } else if (past(call.startDeadlineAt) && call.mayHaveRun && !event.streamAlive) {
+    // No `Started` can come while the stream is away: the worker has its lease time to return, and the lease decides.
+    set(change, { startDeadlineAt: null });
+    return done(change, "none");
   } else if (past(call.startDeadlineAt)) {
     change.effects.push({ type: "avoid", workerId: call.workerId ?? "" });
     if (call.mayHaveRun) loseLease(change, "lease_expired", limits);

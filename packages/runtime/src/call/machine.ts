@@ -80,7 +80,7 @@ export type Effect =
   /** Not to this worker again while another could do it. */
   | { readonly type: "avoid"; readonly workerId: string }
   | { readonly type: "enqueue" }
-  /** Wakes everybody who waits for an end or a park. */
+  /** Wakes everybody who waits for an end, a park, or for a person's word to be stored. */
   | { readonly type: "tell" };
 
 /**

@@ -109,6 +109,7 @@ export function resolve(live: Live, event: Of<"resolve">, now: number, limits: M
     set(change, { error: null, stopReason: null, cancelRequestedAt: null, cancelRequestedBy: null });
     requeue(change, limits.queueWaitMs, { ran: true, reason: "resolved" });
     tellAudit(change, "call.retried", audit);
+    change.effects.push({ type: "tell" });
     return done(change, "commit");
   }
   if (event.verdict === "fail") {

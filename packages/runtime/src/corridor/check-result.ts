@@ -61,14 +61,16 @@ function checkedOutput(call: Call, result: Result, validate: ValidateOutput | un
 /** "The tool said no": its own code stands in the details, never in the place of one of ours. */
 function toolError(call: Call, result: Result): ErrorBody {
   const said = result.error ?? { code: "unspecified", message: "the handler failed without saying why", retryable: false };
-  const message = wellFormed(said.message).text.slice(0, limits.errorMessageCharsMax);
-  const details: Record<string, unknown> = { tool_code: wellFormed(said.code).text.slice(0, toolCodeCharsMax) };
+  // Cut first: a cut can leave half a surrogate pair behind.
+  const message = wellFormed(said.message.slice(0, limits.errorMessageCharsMax)).text;
+  const details: Record<string, unknown> = { tool_code: wellFormed(said.code.slice(0, toolCodeCharsMax)).text };
   if (said.detailsJson !== undefined) details["tool_details"] = toolDetails(said.detailsJson);
+  // Whatever is wrong with the answer, the handler was entered.
+  if (!isSafe(call.sideEffectClass)) details["may_have_executed"] = true;
   if (said.code === "result_too_large") {
     return errorBody("resource_exceeded", message, { ...details, resource: "output", limit: call.resultBytesMax }, false);
   }
   if (said.code === "result_not_json" || said.code === "malformed_message") return errorBody("invalid_output", message, details, false);
-  if (!isSafe(call.sideEffectClass)) details["may_have_executed"] = true;
   return errorBody("tool_error", message, details, said.retryable && isSafe(call.sideEffectClass));
 }
 

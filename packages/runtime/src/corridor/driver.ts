@@ -66,9 +66,14 @@ export class Driver {
     this.#refuseWhileBehind();
     const ticket = hub.admit(identity, edited, check, clock.now());
     this.#admittedAt.set(identity.callId, since);
-    const outcome = await this.#admission(ticket);
-    if (!outcome.applied) this.#admittedAt.delete(identity.callId);
-    return outcome;
+    let applied = false;
+    try {
+      const outcome = await this.#admission(ticket);
+      applied = outcome.applied;
+      return outcome;
+    } finally {
+      if (!applied) this.#admittedAt.delete(identity.callId);
+    }
   }
 
   /** Stores the row of a denied call. */
@@ -190,7 +195,8 @@ export class Driver {
 
   #commit(item: Backlogged): void {
     if (this.behind) {
-      this.#backlog.push(item);
+      // Renewals come again with the next heartbeat, and no rule rests on them: they must not pile up.
+      if (!item.unit.writes.every((write) => write.op === "renew_leases")) this.#backlog.push(item);
       return;
     }
     this.#ports.ledger.commit(item.unit).then(
@@ -269,14 +275,12 @@ export class Driver {
 
   async #stray(order: Extract<HubOutput, { type: "stray" }>): Promise<void> {
     const { hub, ledger, clock, log } = this.#ports;
-    const { callId, fence } = order.result;
+    const { callId } = order.result;
     try {
       const row = await ledger.getCall(order.tenant, callId);
       const attempts = row === undefined ? [] : await ledger.attempts(order.tenant, callId);
-      // Only the worker that had a lease may add evidence to a call.
-      const known = row !== undefined && attempts.some((attempt) => attempt.fence === fence) ? row : undefined;
-      const check = known === undefined ? noCheck : await this.#ports.checkFor(known);
-      hub.strayResult(order.session, known, order.result, check, clock.now());
+      const check = row === undefined ? noCheck : await this.#ports.checkFor(row);
+      hub.strayResult(order.session, row === undefined ? undefined : { row, attempts }, order.result, check, clock.now());
     } catch (error) {
       log.error({ reason: String(error), execution_id: callId }, "a late result could not be judged");
     }

@@ -30,11 +30,13 @@ export async function getExecution(ports: InvokePorts, asked: Asked, executionId
   await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
   const stored = await rowOf(ports, asked, executionId);
   const { tenant } = asked.principal;
-  const [attempts, lateResults, events] = await Promise.all([
-    ports.ledger.attempts(tenant, executionId),
-    ports.ledger.lateResults(tenant, executionId),
-    ports.ledger.events(tenant, executionId, 0, eventsMax),
-  ]);
+  const [attempts, lateResults, events] = await storable(
+    Promise.all([
+      ports.ledger.attempts(tenant, executionId),
+      ports.ledger.lateResults(tenant, executionId),
+      ports.ledger.events(tenant, executionId, 0, eventsMax),
+    ]),
+  );
   return { call: stored, attempts, lateResults, events };
 }
 
@@ -89,7 +91,8 @@ export async function cancel(
     if (live !== undefined && !isTerminal(live.state)) return { call: live, stopping: true };
     // It ended at once; the answer waits until that is stored.
     const ended = await waitAtMost(told, limits.syncWaitMs, ports.clock, [asked.signal]);
-    return { call: ended ?? (await rowOf(ports, asked, executionId)), stopping: ended === undefined };
+    const call = ended ?? (await rowOf(ports, asked, executionId));
+    return { call, stopping: !isTerminal(call.state) };
   } finally {
     stop();
   }
@@ -131,7 +134,6 @@ export async function resolve(
     if (result === undefined || !result.ok) {
       throw new SignalboxError("conflict", "somebody else resolved this call first", { executionId });
     }
-    if (answer.verdict === "retry") return ports.hub.find(row.tenant, executionId) ?? row;
     return (await waitAtMost(told, limits.syncWaitMs, ports.clock, [])) ?? (await rowOf(ports, asked, executionId));
   } finally {
     stop();
@@ -140,7 +142,7 @@ export async function resolve(
 
 /** The person's result, or the one that came too late; a confirmation without either has nothing to answer with. */
 async function confirmedOutput(ports: InvokePorts, row: Call, given: string | undefined) {
-  const late = given === undefined ? (await ports.ledger.lateResults(row.tenant, row.callId)).findLast((one) => one.outputJson !== null) : undefined;
+  const late = given === undefined ? (await storable(ports.ledger.lateResults(row.tenant, row.callId))).findLast((one) => one.outputJson !== null) : undefined;
   const json = given ?? late?.outputJson ?? undefined;
   if (json === undefined) {
     throw new SignalboxError("invalid_input", "no late result is known for this call; give the result in 'output'", {

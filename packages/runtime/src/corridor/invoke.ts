@@ -125,7 +125,7 @@ async function authorize(ports: InvokePorts, passage: Passage): Promise<Decision
   const began = ports.clock.monotonic();
   const { principal } = passage.asked;
   const { spec, tool } = passage.tool.version;
-  const granted = await ports.directory.permissionsOf(principal, passage.project, ports.clock.now());
+  const granted = await storable(ports.directory.permissionsOf(principal, passage.project, ports.clock.now()));
   const missing = missingPermissions(granted, [`tool:invoke:${tool}`, ...spec.permissions]);
   const spentMicros = Math.round((ports.clock.monotonic() - began) * 1000);
   const id = freshId(ports, "dec");
@@ -224,9 +224,10 @@ async function answerExisting(ports: InvokePorts, passage: Passage, existing: Ca
 function admissible(ports: InvokePorts, passage: Passage): void {
   if (ports.hub.draining) throw new SignalboxError("draining", "the runtime is shutting down; try again in a moment", { details: { retry_after_s: 1 } });
   const { tenant } = passage.asked.principal;
-  if (ports.hub.queueDepth(tenant) >= limits.queueDepthPerTenantMax) {
-    throw new SignalboxError("queue_full", `${limits.queueDepthPerTenantMax} calls of this tenant are queued already`, {
-      details: { limit: limits.queueDepthPerTenantMax, retry_after_s: 1 },
+  const limit = ports.hub.queueDepthMax;
+  if (ports.hub.queueDepth(tenant) >= limit) {
+    throw new SignalboxError("queue_full", `${limit} calls of this tenant are queued already; try again when some of them have ended`, {
+      details: { limit, retry_after_s: 1 },
     });
   }
 }
@@ -249,7 +250,10 @@ async function follow(
       ports.driver.happen(tenant, callId, { type: "cancel", by: `${asked.principal.name} (went away)` });
     }
   }
-  const call = ports.hub.find(tenant, callId) ?? (await storable(ports.ledger.getCall(tenant, callId)));
+  const live = ports.hub.find(tenant, callId);
+  // What has ended or parked in memory alone is not told before it is stored; till then the ledger's row is the answer.
+  const tellable = live !== undefined && !isTerminal(live.state) && live.state !== "indeterminate";
+  const call = tellable ? live : await storable(ports.ledger.getCall(tenant, callId));
   if (call === undefined) throw new SignalboxError("internal", "an admitted call is missing from the ledger");
   const parked = call.state === "awaiting_approval" || call.state === "indeterminate";
   return { call, progress: isTerminal(call.state) ? "settled" : parked ? "parked" : "waiting", replayed };

@@ -44,7 +44,7 @@ export class Refusals {
       requestId,
       ...facts,
     };
-    if (error.code === "forbidden") this.#ports.meters.count("authorization_denied_total", { reason: "scope" });
+    if (error.code === "forbidden") this.#ports.meters.count("authorization_denied_total", { reason: reasonOf(error) });
     await this.#write(draft);
     throw error;
   }
@@ -89,6 +89,12 @@ export class Refusals {
       this.#ports.log.error({ reason: String(error), action: draft.action, error_code: draft.errorCode }, "a refusal could not be audited");
     }
   }
+}
+
+/** `scope`, or what of the request the credential does not reach: `tenant`, `project`. */
+function reasonOf(error: SignalboxError): string {
+  const field = error.details?.["field"];
+  return typeof field === "string" ? field : "scope";
 }
 
 export function hasScope(principal: Principal, scope: Scope): boolean {

@@ -98,7 +98,7 @@ async function isFirst(ports: AdminPorts, tenant: string, tool: string): Promise
 export async function listTools(ports: AdminPorts, asked: Asked, limit: number, cursor?: string): Promise<Page<ToolRecord>> {
   const { principal } = asked;
   await ports.refusals.requireScope(principal, "tools:read", asked.requestId);
-  const granted = await ports.directory.permissionsOf(principal, principal.project, ports.clock.now());
+  const granted = await storable(ports.directory.permissionsOf(principal, principal.project, ports.clock.now()));
   const seesAll = principal.scopes.has("*") || principal.scopes.has("tools:write");
   const visible = (record: ToolRecord): boolean => seesAll || missingPermissions(granted, [`tool:invoke:${record.tool}`]).length === 0;
   const page = await pageOfTools(ports, principal.tenant, limit, cursor);
@@ -135,7 +135,7 @@ export async function getTool(ports: AdminPorts, asked: Asked, tool: string, ver
   const found = await storable(ports.catalog.resolve(principal.tenant, tool, version ?? ""));
   const quarantined = !found.ok && found.reason === "quarantined";
   if (!found.ok && !quarantined) throw new SignalboxError("tool_not_found", `there is no tool ${tool}${version === undefined ? "" : ` ${version}`}`);
-  const granted = await ports.directory.permissionsOf(principal, principal.project, ports.clock.now());
+  const granted = await storable(ports.directory.permissionsOf(principal, principal.project, ports.clock.now()));
   const seesAll = principal.scopes.has("*") || principal.scopes.has("tools:write");
   if (!seesAll && missingPermissions(granted, [`tool:invoke:${tool}`]).length > 0) {
     throw new SignalboxError("tool_not_found", `there is no tool ${tool}${version === undefined ? "" : ` ${version}`}`);

@@ -2,9 +2,10 @@
 import { nextDueAt } from "../call/due.ts";
 import type { Effect, Happening, Live, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isTerminal, type Call } from "../call/types.ts";
+import { isTerminal, type Call, type LateResult } from "../call/types.ts";
+import { isSafe } from "@signalbox/protocol";
 import type { Unit, Write } from "../ledger/port.ts";
-import { callKey, sessionOf, type HubState, type Ticket } from "./state.ts";
+import { callKey, leaseKey, sessionOf, workerKey, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
 /** Applies one happening to an open call. `session`: who said it, so that an acknowledgement finds its way. */
@@ -18,7 +19,7 @@ export function apply(state: HubState, entry: LiveCall, happening: Happening, no
     return result;
   }
   entry.live = result.live;
-  if (before.call.state === "queued" && result.live.call.state !== "queued") leaveLine(state, entry, before.call);
+  if (before.call.state === "queued" && result.live.call.state !== "queued") state.line.remove(entry.laneKey, before.call);
   const writes = writesOf(before, result.live, result.effects);
   if (result.durability === "lazy") {
     entry.unsaved ??= { writes: [], since: now };
@@ -66,9 +67,34 @@ export function order(
   callId: string = entry === null ? "" : entry.live.call.callId,
 ): number {
   const ticket = state.nextTicket++;
-  state.tickets.set(ticket, { entry, callId, effects, session, admission });
+  state.tickets.set(ticket, { entry, call: entry?.live.call ?? null, callId, effects, session, admission });
+  for (const effect of effects) {
+    if (effect.type === "late_result") state.keeping.add(lateKey(effect.row));
+    else if (effect.type === "send_cancel" && effect.reason === "lost" && entry !== null) state.losing.set(lossKey(entry, effect), entry);
+  }
   state.out.push({ type: "commit", ticket, unit, admission });
   return ticket;
+}
+
+/** The unit's fate is known: whatever waited for it no longer does. */
+export function closeTicket(state: HubState, ticketId: number): Ticket | undefined {
+  const ticket = state.tickets.get(ticketId);
+  if (ticket === undefined) return undefined;
+  state.tickets.delete(ticketId);
+  for (const effect of ticket.effects) {
+    if (effect.type === "late_result") state.keeping.delete(lateKey(effect.row));
+    else if (effect.type === "send_cancel" && ticket.entry !== null) state.losing.delete(lossKey(ticket.entry, effect));
+  }
+  return ticket;
+}
+
+function lateKey(row: LateResult): string {
+  return `${callKey(row.tenant, row.callId)}\u0000${row.fence}`;
+}
+
+function lossKey(entry: LiveCall, { workerId, incarnation, fence }: Extract<Effect, { type: "send_cancel" }>): string {
+  const { toolTenant, callId } = entry.live.call;
+  return leaseKey(workerKey(toolTenant, workerId, incarnation), { callId, fence });
 }
 
 /** Sends lazy writes that have waited long enough on their way. */
@@ -90,7 +116,11 @@ export function flushUnsaved(state: HubState, now: number, everything: boolean):
 /** A refusal changes no call, but what it proves is kept, and only then answered. */
 export function keepRefused(state: HubState, callId: string, effects: readonly Effect[], session: number): void {
   const writes: Write[] = [];
-  for (const effect of effects) if (effect.type === "late_result") writes.push({ op: "keep_late_result", row: effect.row });
+  for (const effect of effects) {
+    if (effect.type !== "late_result") continue;
+    if (state.keeping.has(lateKey(effect.row))) return;
+    writes.push({ op: "keep_late_result", row: effect.row });
+  }
   const acks = effects.filter((effect) => effect.type === "ack");
   if (writes.length === 0) for (const ack of acks) sendAck(state, callId, ack, session);
   else order(state, { writes }, null, effects, session, false, callId);
@@ -131,12 +161,12 @@ export const invokePending = -1;
 
 /** The unit is in the ledger: now the world may hear of it. */
 export function stored(state: HubState, ticketId: number, now: number): void {
-  const ticket = state.tickets.get(ticketId);
+  const ticket = closeTicket(state, ticketId);
   if (ticket === undefined) return;
-  state.tickets.delete(ticketId);
   for (const effect of ticket.effects) afterStored(state, ticket, effect, now);
-  const entry = ticket.entry;
-  if (entry !== null && isTerminal(entry.live.call.state)) forget(state, entry);
+  // Only the unit that stores the end lets go of the call; an earlier one may come in when memory has it ended already.
+  const { entry, call } = ticket;
+  if (entry !== null && call !== null && isTerminal(call.state)) forget(state, entry);
 }
 
 function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: number): void {
@@ -147,7 +177,7 @@ function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: numbe
       return;
     case "send_cancel": {
       if (entry === null) return;
-      const to = state.byWorker.get(`${entry.live.call.toolTenant}\u0000${effect.workerId}\u0000${effect.incarnation}`);
+      const to = state.byWorker.get(workerKey(entry.live.call.toolTenant, effect.workerId, effect.incarnation));
       if (to === undefined) return;
       const { fence, graceMs, reason } = effect;
       state.out.push({ type: "send", session: to.id, message: { type: "cancel", callId, fence, graceMs, reason } });
@@ -156,7 +186,7 @@ function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: numbe
     case "ack":
       return sendAck(state, callId, effect, session);
     case "tell":
-      if (entry !== null) state.out.push({ type: "tell", call: entry.live.call });
+      if (ticket.call !== null) state.out.push({ type: "tell", call: ticket.call });
       return;
     default:
   }
@@ -190,7 +220,7 @@ export function invokeMessage(call: Call) {
     timeoutMs: call.timeoutMs,
     deadlineAtMs: call.totalDeadlineAt ?? 0,
     sideEffectClass: call.sideEffectClass,
-    needsGo: call.sideEffectClass === "non_idempotent_write" || call.sideEffectClass === "irreversible_action",
+    needsGo: !isSafe(call.sideEffectClass),
     traceparent: call.traceparent,
   } as const;
 }
@@ -213,12 +243,8 @@ export function schedule(state: HubState, entry: LiveCall, now: number): void {
   state.due.push(at, callKey(entry.live.call.tenant, entry.live.call.callId));
 }
 
-function leaveLine(state: HubState, entry: LiveCall, before: Call): void {
-  state.line.remove(entry.laneKey, before);
-}
-
-export function holdSlot(session: Session, entry: LiveCall): void {
-  const { tenant, callId, fence } = entry.live.call;
+export function holdSlot(session: Session, entry: LiveCall, fence: number = entry.live.call.fence): void {
+  const { tenant, callId } = entry.live.call;
   session.holding.set(callId, { tenant, callId, fence, laneKey: entry.laneKey, missed: 0 });
   const handler = session.handlers.get(entry.laneKey);
   if (handler !== undefined) handler.busy++;

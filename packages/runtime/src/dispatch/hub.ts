@@ -6,8 +6,8 @@ import { step } from "../call/step.ts";
 import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
-import { apply, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
-import { assignHappening, chooseSession, dispatchIfFree, fill, placeWaiting } from "./place.ts";
+import { apply, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
+import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
 import { callKey, laneOf, newState, sessionOf, type HubState } from "./state.ts";
 import { dropSession, hear, letGo } from "./talk.ts";
 import type { HubLimits, HubOutput, LiveCall, ResultCheck, Session, WaitingLine, WorkerIdentity } from "./types.ts";
@@ -30,7 +30,7 @@ export class Hub {
     return out;
   }
 
-  /** Calls in memory, by key; the ledger is the truth. */
+  /** The call as memory has it; one that has ended or parked here is on its way to the ledger, and not to be told of yet. */
   find(tenant: string, callId: string): Call | undefined {
     return this.#state.calls.get(callKey(tenant, callId))?.live.call;
   }
@@ -58,6 +58,11 @@ export class Hub {
     return this.#state.line.depth(tenant);
   }
 
+  /** Calls that may wait per tenant; over it, admission refuses. */
+  get queueDepthMax(): number {
+    return this.#state.limits.queueDepthPerTenantMax;
+  }
+
   serversOf(toolTenant: string, tool: string, version: string): number {
     return this.#state.servers.get(laneOf({ toolTenant, tool, version }))?.size ?? 0;
   }
@@ -69,8 +74,9 @@ export class Hub {
   /** Admits a call, and dispatches it in the same commit when a worker is free. Returns the ticket of its unit. */
   admit(identity: CallIdentity, edited: EditedArgs | null, check: ResultCheck, now: number): number {
     const state = this.#state;
+    if (state.calls.has(callKey(identity.tenant, identity.callId))) throw new Error(`the call ${identity.callId} is open already`);
     const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs, edited }));
-    const entry = this.#enter(born.live, check, now);
+    const entry = this.#enter(born.live, check);
     const effects: Effect[] = [...born.effects];
     const session = chooseSession(state, entry, now);
     if (session !== undefined) {
@@ -102,9 +108,7 @@ export class Hub {
   /** An admission that did not come to be (lost race, no space): its slot and its place in line are given back. */
   withdrawn(ticket: number, now: number): void {
     const state = this.#state;
-    const found = state.tickets.get(ticket);
-    state.tickets.delete(ticket);
-    const entry = found?.entry;
+    const entry = closeTicket(state, ticket)?.entry;
     if (entry === undefined || entry === null) return;
     const { call } = entry.live;
     if (call.state === "queued") state.line.remove(entry.laneKey, call);
@@ -121,8 +125,7 @@ export class Hub {
 
   /** The ledger refused a guarded unit: its row is another than ours. Memory gives way. */
   overtaken(ticket: number): void {
-    const entry = this.#state.tickets.get(ticket)?.entry;
-    this.#state.tickets.delete(ticket);
+    const entry = closeTicket(this.#state, ticket)?.entry;
     if (entry === undefined || entry === null) return;
     const { tenant, callId } = entry.live.call;
     this.#state.out.push({ type: "reload", tenant, callId });
@@ -149,7 +152,7 @@ export class Hub {
     const call: Call = leased
       ? { ...row, mayHaveRun: true, leaseExpiresAt: Math.max(row.leaseExpiresAt ?? 0, state.sweepFrom) }
       : row;
-    const entry = this.#enter({ call, lease: leased ? lease : null }, check, now);
+    const entry = this.#enter({ call, lease: leased ? lease : null }, check);
     entry.stored = { state: call.state, fence: call.fence };
     entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
     state.line.saw(call.startTag);
@@ -160,7 +163,7 @@ export class Hub {
     schedule(state, entry, now);
   }
 
-  #enter(live: Live, check: ResultCheck, _now: number): LiveCall {
+  #enter(live: Live, check: ResultCheck): LiveCall {
     const entry: LiveCall = {
       live,
       laneKey: laneOf(live.call),
@@ -214,19 +217,32 @@ export class Hub {
     if (session !== undefined) dropSession(this.#state, session);
   }
 
-  /** A result for a call that was not open; `row` is what the ledger has of it, if the sender may know of it at all. */
-  strayResult(sessionId: number, row: Call | undefined, result: Result, check: ResultCheck, now: number): void {
-    const session = this.#state.sessions.get(sessionId);
+  /**
+   * A result that the sender holds no slot for. `found` is what the ledger has of the call, in the sender's own tenant.
+   * Only the very worker that had the lease may settle a call by it, or add evidence to one.
+   */
+  strayResult(sessionId: number, found: StoredCall | undefined, result: Result, check: ResultCheck, now: number): void {
+    const state = this.#state;
+    const session = state.sessions.get(sessionId);
     if (session === undefined) return;
-    if (row === undefined) {
+    if (found === undefined || !hadLease(session, found, result.fence)) {
       const ack: Effect = { type: "ack", fence: result.fence, verdict: "lease_lost" };
-      return keepRefused(this.#state, result.callId, [ack], sessionId);
+      return keepRefused(state, result.callId, [ack], sessionId);
     }
-    const entry = this.#state.calls.get(callKey(row.tenant, row.callId));
+    const { row, attempts } = found;
     const checked = check(row, result, session.workerId);
-    if (entry !== undefined) return void apply(this.#state, entry, { type: "result", result: checked }, now, sessionId);
-    const outcome = step({ call: row, lease: null }, { type: "result", result: checked }, now, this.#state.limits);
-    keepRefused(this.#state, row.callId, outcome.effects, sessionId);
+    const key = callKey(row.tenant, row.callId);
+    if (!state.calls.has(key) && !isTerminal(row.state)) {
+      // Open in the ledger and unknown here: memory takes it up again, and the result counts as it would have.
+      this.restore(row, attempts.find((attempt) => attempt.fence === row.fence) ?? null, check, now);
+    }
+    const entry = state.calls.get(key);
+    if (entry === undefined) {
+      const outcome = step({ call: row, lease: null }, { type: "result", result: checked }, now, state.limits);
+      return keepRefused(state, row.callId, outcome.effects, sessionId);
+    }
+    apply(state, entry, { type: "result", result: checked }, now, sessionId);
+    placeWaiting(state, now);
   }
 
   /** The instant at which {@link Hub.due} wants to be called next; Infinity when nothing waits. */
@@ -279,11 +295,18 @@ export class Hub {
   get draining(): boolean {
     return this.#state.draining;
   }
+}
 
-  /** Free workers get what waits; for the driver after a drain that was taken back and for tests. */
-  fillAll(now: number): void {
-    for (const session of this.#state.sessions.values()) fill(this.#state, session, now);
-  }
+/** What the ledger has of one call. */
+export interface StoredCall {
+  readonly row: Call;
+  readonly attempts: readonly Attempt[];
+}
+
+function hadLease(session: Session, { row, attempts }: StoredCall, fence: number): boolean {
+  if (row.toolTenant !== session.identity.tenant) return false;
+  const attempt = attempts.find((one) => one.fence === fence);
+  return attempt !== undefined && attempt.workerId === session.workerId && attempt.incarnation === session.incarnation;
 }
 
 function must(result: StepResult): Extract<StepResult, { ok: true }> {

@@ -6,12 +6,12 @@ import type { LiveCall, Session } from "./types.ts";
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
 const lookAheadMax = 64;
 
-export function canTake(state: HubState, session: Session, laneKey: string, callId: string, now: number): boolean {
+/** Whether this session has a slot for a call of this lane at all. */
+function hasSlot(state: HubState, session: Session, laneKey: string, now: number): boolean {
   if (state.draining || !session.registered || session.draining) return false;
   if (now - session.lastHeardAt >= state.limits.workerSilentMs) return false;
-  if (session.holding.size >= session.capacity || session.holding.has(callId)) return false;
   const handler = session.handlers.get(laneKey);
-  return handler !== undefined && handler.busy < handler.maxConcurrency;
+  return handler !== undefined && handler.busy < handler.maxConcurrency && session.holding.size < session.capacity;
 }
 
 /** Least loaded first, then by name: the same state always gives the same choice. */
@@ -21,11 +21,21 @@ export function chooseSession(state: HubState, entry: LiveCall, now: number): Se
   let best: Session | undefined;
   let fallback: Session | undefined;
   for (const session of servers) {
-    if (!canTake(state, session, entry.laneKey, entry.live.call.callId, now)) continue;
+    if (!hasSlot(state, session, entry.laneKey, now) || session.holding.has(entry.live.call.callId)) continue;
     if (entry.avoid.has(session.workerId)) fallback = better(session, fallback);
     else best = better(session, best);
   }
-  return best ?? fallback;
+  if (best !== undefined || fallback === undefined) return best;
+  return othersCouldTake(state, entry, now) ? undefined : fallback;
+}
+
+/** A call waits for a worker that has not turned it down only while there is one that is alive. */
+function othersCouldTake(state: HubState, entry: LiveCall, now: number): boolean {
+  for (const session of state.servers.get(entry.laneKey) ?? []) {
+    if (session.draining || entry.avoid.has(session.workerId)) continue;
+    if (now - session.lastHeardAt < state.limits.workerSilentMs) return true;
+  }
+  return false;
 }
 
 function better(candidate: Session, best: Session | undefined): Session {
@@ -76,27 +86,19 @@ export function fill(state: HubState, session: Session, now: number): void {
   }
 }
 
+/** Over the lanes that the worker serves, which are few, not over all lanes that wait, which are every tenant's. */
 function nextFor(state: HubState, session: Session, now: number): LiveCall | undefined {
   let best: LiveCall | undefined;
-  for (const laneKey of state.line.lanes()) {
-    if (!session.handlers.has(laneKey)) continue;
+  for (const laneKey of session.handlers.keys()) {
+    if (!hasSlot(state, session, laneKey, now)) continue;
     for (const waiting of state.line.peek(laneKey, lookAheadMax)) {
       if (best !== undefined && waiting.startTag >= best.live.call.startTag) break;
-      if (waiting.notBefore > now) continue;
+      if (waiting.notBefore > now || session.holding.has(waiting.callId)) continue;
       const entry = state.calls.get(callKey(waiting.tenant, waiting.callId));
-      if (entry === undefined || !canTake(state, session, laneKey, waiting.callId, now)) continue;
-      if (entry.avoid.has(session.workerId) && othersCouldTake(state, session, laneKey)) continue;
+      if (entry === undefined || (entry.avoid.has(session.workerId) && othersCouldTake(state, entry, now))) continue;
       best = entry;
       break;
     }
   }
   return best;
-}
-
-/** A call that this worker turned down waits for another one only while another one exists. */
-function othersCouldTake(state: HubState, session: Session, laneKey: string): boolean {
-  for (const other of state.servers.get(laneKey) ?? []) {
-    if (other !== session && other.registered && !other.draining) return true;
-  }
-  return false;
 }

@@ -1,11 +1,15 @@
 // The hub's memory: connected workers, open calls and what waits for the ledger.
+import type { Lease } from "@signalbox/protocol";
 import type { Effect } from "../call/machine.ts";
+import type { Call } from "../call/types.ts";
 import { DueHeap } from "./heap.ts";
 import { laneKeyOf, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
 
 /** What goes out once a unit is stored. */
 export interface Ticket {
   readonly entry: LiveCall | null;
+  /** The call as this unit stores it; memory may be further by the time it is stored. */
+  readonly call: Call | null;
   readonly callId: string;
   readonly effects: readonly Effect[];
   /** Where an acknowledgement goes; 0 = to the worker of the lease. */
@@ -28,6 +32,10 @@ export interface HubState {
   /** Calls that came (back) to the line and have not been offered to anybody yet. */
   unplaced: LiveCall[];
   readonly tickets: Map<number, Ticket>;
+  /** Leases taken away in memory and not yet in the ledger, by {@link leaseKey}: until it is stored, nobody may be told of the loss. */
+  readonly losing: Map<string, LiveCall>;
+  /** Late results on their way to the ledger, so that a repeat does not queue up behind itself while the ledger cannot write. */
+  readonly keeping: Set<string>;
   /** Orders for the driver, in order. */
   out: HubOutput[];
   nextTicket: number;
@@ -49,6 +57,8 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     unsaved: new Set(),
     unplaced: [],
     tickets: new Map(),
+    losing: new Map(),
+    keeping: new Set(),
     out: [],
     nextTicket: 1,
     draining: false,
@@ -71,9 +81,15 @@ export function sessionOf(state: HubState, entry: LiveCall): Session | undefined
   return state.byWorker.get(workerKey(toolTenant, workerId, incarnation));
 }
 
-export function findCall(state: HubState, session: Session, callId: string): LiveCall | undefined {
-  const held = session.holding.get(callId);
-  return held === undefined ? undefined : state.calls.get(callKey(held.tenant, callId));
+/** The call of a lease that this session holds a slot for; of any other lease, current or not, it has nothing to say. */
+export function heldCall(state: HubState, session: Session, lease: Lease): LiveCall | undefined {
+  const held = session.holding.get(lease.callId);
+  return held?.fence === lease.fence ? state.calls.get(callKey(held.tenant, held.callId)) : undefined;
+}
+
+/** Names one lease by its worker, for what a worker says without naming a tenant. */
+export function leaseKey(worker: string, { callId, fence }: Lease): string {
+  return `${worker}\u0000${callId}\u0000${fence}`;
 }
 
 export function laneOf(call: { toolTenant: string; tool: string; version: string }): string {

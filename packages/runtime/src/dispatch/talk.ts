@@ -1,9 +1,9 @@
 // What workers say: registration, heartbeats and words about calls, turned into happenings of the machine.
-import type { Heartbeat, InFlight, Register, Resync, Result, WorkerMessage } from "@signalbox/protocol";
+import type { Heartbeat, InFlight, Lease, Register, Resync, Result, WorkerMessage } from "@signalbox/protocol";
 import { isTerminal } from "../call/types.ts";
 import { apply, holdSlot, invokePending } from "./apply.ts";
 import { fill } from "./place.ts";
-import { findCall, workerKey, type HubState } from "./state.ts";
+import { heldCall, leaseKey, workerKey, type HubState } from "./state.ts";
 import { laneKeyOf, type Held, type LiveCall, type Session } from "./types.ts";
 
 /** One message of a connected worker. Nothing here throws: a bad message costs its call or its sender, never the hub. */
@@ -24,7 +24,8 @@ export function hear(state: HubState, session: Session, message: WorkerMessage, 
       about(state, session, message, now);
       return letGo(state, session, message.callId, message.fence, now);
     case "result":
-      return result(state, session, message, now);
+      result(state, session, message, now);
+      return letGo(state, session, message.callId, message.fence, now);
     case "malformed":
       return malformed(state, session, message, now);
     default:
@@ -43,6 +44,9 @@ function register(state: HubState, session: Session, message: Register, now: num
   const { tenant } = session.identity;
   const key = workerKey(tenant, message.workerId, message.incarnation);
   const older = state.byWorker.get(key);
+  if (older === undefined && workersOf(state, tenant) >= state.limits.workersPerTenantMax) {
+    return close(state, session, `${state.limits.workersPerTenantMax} workers of this tenant are connected, and more are not taken`);
+  }
   session.workerId = message.workerId;
   session.incarnation = message.incarnation;
   session.capacity = Math.min(message.capacity, state.limits.workerCapacityMax);
@@ -70,6 +74,12 @@ function register(state: HubState, session: Session, message: Register, now: num
   fill(state, session, now);
 }
 
+function workersOf(state: HubState, tenant: string): number {
+  let count = 0;
+  for (const one of state.sessions.values()) if (one.registered && one.identity.tenant === tenant) count++;
+  return count;
+}
+
 function resync(
   state: HubState,
   session: Session,
@@ -78,23 +88,29 @@ function resync(
   now: number,
 ): void {
   const verdicts: Resync[] = [];
-  const kept: { item: InFlight; entry: LiveCall }[] = [];
+  const kept = new Map<string, { item: InFlight; entry: LiveCall }>();
+  const leased = new Map<string, LiveCall>();
+  for (const entry of callsLeasedBy(state, session)) leased.set(entry.live.call.callId, entry);
   for (const item of message.inFlight) {
-    const entry = leasedTo(state, session, item.callId);
+    const entry = leased.get(item.callId);
     const keep = entry !== undefined && entry.live.call.fence === item.fence;
-    if (keep) kept.push({ item, entry });
+    if (keep) kept.set(item.callId, { item, entry });
+    else holdWhileLosing(state, session, item);
     // A held result is wanted even under an old fence: it comes again, is kept as evidence, and is answered then.
-    verdicts.push({ callId: item.callId, fence: item.fence, verdict: keep || item.state === "done" ? "keep" : "drop" });
+    const verdict = keep || item.state === "done" || stillLosing(state, session, item) ? "keep" : "drop";
+    verdicts.push({ callId: item.callId, fence: item.fence, verdict });
   }
   const { leaseMs: leaseTtlMs, heartbeatMs } = state.limits;
   state.out.push({ type: "send", session: session.id, message: { type: "registered", leaseTtlMs, heartbeatMs, resync: verdicts, refused } });
-  for (const { item, entry } of kept) takeBack(state, session, entry, item, now);
+  for (const { item, entry } of kept.values()) takeBack(state, session, entry, item, now);
   disownRest(state, session, message, now);
 }
 
-/** The open call of this id that this very incarnation has under lease. */
-function leasedTo(state: HubState, session: Session, callId: string): LiveCall | undefined {
-  for (const entry of callsLeasedBy(state, session)) if (entry.live.call.callId === callId) return entry;
+/** The open call that this very incarnation has under this lease, where it holds no slot for it (any more). Looks at every open call. */
+function leasedTo(state: HubState, session: Session, { callId, fence }: Lease): LiveCall | undefined {
+  for (const entry of callsLeasedBy(state, session)) {
+    if (entry.live.call.callId === callId && entry.live.call.fence === fence) return entry;
+  }
   return undefined;
 }
 
@@ -110,10 +126,7 @@ function* callsLeasedBy(state: HubState, session: Session): Iterable<LiveCall> {
 
 function takeBack(state: HubState, session: Session, entry: LiveCall, item: InFlight, now: number): void {
   entry.invokedOn = session.id;
-  const held: Held = { tenant: entry.live.call.tenant, callId: item.callId, fence: item.fence, laneKey: entry.laneKey, missed: 0 };
-  session.holding.set(item.callId, held);
-  const handler = session.handlers.get(entry.laneKey);
-  if (handler !== undefined) handler.busy++;
+  holdSlot(session, entry);
   apply(state, entry, { type: "renew", fence: item.fence }, now, session.id);
   if (item.state === "accepted") apply(state, entry, { type: "accepted", fence: item.fence }, now, session.id);
   if (item.state === "running") apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
@@ -147,8 +160,8 @@ function heartbeat(state: HubState, session: Session, message: Heartbeat, now: n
   const renewals: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }[] = [];
   for (const item of message.inFlight) {
     const held = session.holding.get(item.callId);
-    const entry = findCall(state, session, item.callId);
-    if (held !== undefined && held.fence === item.fence) held.missed = 0;
+    if (held?.fence === item.fence) held.missed = 0;
+    const entry = heldCall(state, session, item);
     if (entry === undefined || entry.live.call.fence !== item.fence) {
       tellLost(state, session, item);
       continue;
@@ -174,7 +187,7 @@ function catchUp(state: HubState, session: Session, entry: LiveCall, item: InFli
   }
 }
 
-/** A lease goes to the store only when the stored one is under two thirds of its time. */
+/** A lease goes to the store only when less than two thirds of the stored one are left. */
 function noteRenewal(
   state: HubState,
   entry: LiveCall,
@@ -182,23 +195,37 @@ function noteRenewal(
   renewals: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }[],
 ): void {
   const { tenant, callId, fence, leaseExpiresAt } = entry.live.call;
-  if (leaseExpiresAt === null || entry.storedLeaseAt - now > (state.limits.leaseMs * 2) / 3) return;
+  if (leaseExpiresAt === null || entry.storedLeaseAt - now >= (state.limits.leaseMs * 2) / 3) return;
   entry.storedLeaseAt = leaseExpiresAt;
   renewals.push({ tenant, callId, fence, leaseExpiresAt });
 }
 
-/** A stale attempt learns that its lease is gone; a finished one learns it from the answer to its result. */
+/**
+ * A stale attempt learns that its lease is gone, once the ledger knows of it too: after a crash in between, the worker
+ * would have forgotten a run that the ledger still gives it. A finished one learns it from the answer to its result.
+ */
 function tellLost(state: HubState, session: Session, item: InFlight): void {
-  if (item.state === "done") return;
+  if (item.state === "done" || stillLosing(state, session, item)) return;
   const { callId, fence } = item;
   state.out.push({ type: "send", session: session.id, message: { type: "cancel", callId, fence, graceMs: 0, reason: "lost" } });
 }
 
+/** What the worker may not be told to drop yet still takes a slot there. */
+function holdWhileLosing(state: HubState, session: Session, { callId, fence }: Lease): void {
+  const entry = state.losing.get(leaseKey(workerKey(session.identity.tenant, session.workerId, session.incarnation), { callId, fence }));
+  if (entry !== undefined) holdSlot(session, entry, fence);
+}
+
+function stillLosing(state: HubState, session: Session, lease: Lease): boolean {
+  return state.losing.has(leaseKey(workerKey(session.identity.tenant, session.workerId, session.incarnation), lease));
+}
+
 function missedBy(state: HubState, session: Session, held: Held, now: number): void {
-  const entry = findCall(state, session, held.callId);
+  const entry = heldCall(state, session, held);
   const current = entry !== undefined && entry.live.call.fence === held.fence;
-  // Sent, but perhaps not read yet when the heartbeat was written: one more heartbeat decides.
+  // Its Invoke has not gone out on this stream yet.
   if (current && entry.invokedOn !== session.id) return;
+  // It may not have been read yet when the heartbeat was written: one more heartbeat decides.
   held.missed++;
   if (held.missed < state.limits.heartbeatsMissedMax) return;
   letGo(state, session, held.callId, held.fence, now);
@@ -211,38 +238,33 @@ function about(
   message: Extract<WorkerMessage, { type: "accepted" | "started" | "nack" }>,
   now: number,
 ): void {
-  const entry = findCall(state, session, message.callId);
-  if (entry === undefined) return;
-  const outcome = apply(state, entry, message, now, session.id);
-  if (!outcome.ok && outcome.reason === "old_fence" && message.type !== "nack") {
-    tellLost(state, session, { ...message, state: "running" });
-  }
+  const entry = heldCall(state, session, message);
+  const outcome = entry === undefined ? undefined : apply(state, entry, message, now, session.id);
+  const lost = outcome === undefined ? session.holding.has(message.callId) : !outcome.ok && outcome.reason === "old_fence";
+  if (lost && message.type !== "nack") tellLost(state, session, { ...message, state: "running" });
 }
 
 function result(state: HubState, session: Session, message: Result, now: number): void {
-  const entry = findCall(state, session, message.callId) ?? leasedTo(state, session, message.callId);
+  const entry = heldCall(state, session, message) ?? leasedTo(state, session, message);
   if (entry === undefined) {
     state.out.push({ type: "stray", session: session.id, tenant: session.identity.tenant, result: message });
   } else {
     const checked = entry.check(entry.live.call, message, session.workerId);
     apply(state, entry, { type: "result", result: checked }, now, session.id);
   }
-  letGo(state, session, message.callId, message.fence, now);
 }
 
-/** A message that makes no sense fails the call it names; the stream goes on. */
+/**
+ * A message that makes no sense fails the call it names; the stream goes on. What the worker does with the call nobody
+ * knows, so it is told to drop it, and its slot stays taken until it says so, or leaves the call out of its heartbeats.
+ */
 function malformed(state: HubState, session: Session, message: Extract<WorkerMessage, { type: "malformed" }>, now: number): void {
-  if (message.lease === undefined) return;
-  const { callId, fence } = message.lease;
-  const broken: Result = {
-    type: "result",
-    callId,
-    fence,
-    status: "failed",
-    error: { code: "malformed_message", message: message.reason, retryable: false },
-    usage: { durationMs: 0 },
-  };
-  result(state, session, broken, now);
+  const { lease, reason } = message;
+  if (lease === undefined) return;
+  const error = { code: "malformed_message", message: reason, retryable: false };
+  const { callId, fence } = lease;
+  result(state, session, { type: "result", callId, fence, status: "failed", error, usage: { durationMs: 0 } }, now);
+  tellLost(state, session, { callId, fence, state: "running" });
 }
 
 /** The worker no longer has the call, so its slot is free. */

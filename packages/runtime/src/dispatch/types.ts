@@ -85,6 +85,7 @@ export interface HubLimits extends MachineLimits {
   readonly queueDepthPerTenantMax: number;
   readonly workerCapacityMax: number;
   readonly handlersPerWorkerMax: number;
+  readonly workersPerTenantMax: number;
 }
 
 /** The waiting line behind the hub: who is next for a tool version. */
@@ -92,9 +93,8 @@ export interface WaitingLine {
   /** Keeps the line in order of (startTag, admittedAt). */
   add(laneKey: string, entry: Waiting): void;
   remove(laneKey: string, entry: Waiting): void;
-  /** First entries of a lane in order, at most `lookAheadMax`. */
+  /** First entries of a lane in order, at most `lookAheadMax`; good until the line next changes. */
   peek(laneKey: string, lookAheadMax: number): Iterable<Waiting>;
-  lanes(): Iterable<string>;
   depth(tenant: string): number;
   /** The tag a call admitted now gets. */
   nextTag(): number;
@@ -111,5 +111,6 @@ export interface Waiting {
 
 /** `tool@version` in the tenant that owns the tool: what a handler serves and a lane waits for. */
 export function laneKeyOf(toolTenant: string, tool: string, version: string): string {
-  return `${toolTenant}/${tool}@${version}`;
+  // Workers choose the names they offer: the separator is one that no tenant's name holds, so none can reach into another's lane.
+  return `${toolTenant}\u0000${tool}\u0000${version}`;
 }

@@ -31,10 +31,6 @@ export class Line {
     return this.#depth.get(tenant) ?? 0;
   }
 
-  lanes(): Iterable<string> {
-    return this.#lanes.keys();
-  }
-
   add(laneKey: string, entry: Entry): void {
     let lane = this.#lanes.get(laneKey);
     if (lane === undefined) this.#lanes.set(laneKey, (lane = { entries: [], head: 0 }));
@@ -59,11 +55,12 @@ export class Line {
     else this.#depth.set(entry.tenant, left);
   }
 
+  /** Good until the line next changes. */
   *peek(laneKey: string, lookAheadMax: number): Iterable<Entry> {
     const lane = this.#lanes.get(laneKey);
     if (lane === undefined) return;
-    const seen = lane.entries.slice(lane.head, lane.head + lookAheadMax);
-    yield* seen;
+    const end = Math.min(lane.entries.length, lane.head + lookAheadMax);
+    for (let at = lane.head; at < end; at++) yield lane.entries[at] as Entry;
   }
 
   /** Where the entry belongs: behind every entry of a smaller or equal tag. */

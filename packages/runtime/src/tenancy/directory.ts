@@ -8,6 +8,8 @@ export interface DirectoryReads {
   grants(tenant: string): Promise<readonly Grant[]>;
 }
 
+type GrantsBySubject = ReadonlyMap<string, readonly Grant[]>;
+
 interface Known {
   readonly key: Key;
   readonly principal: Principal;
@@ -26,7 +28,8 @@ export class Directory {
   readonly #hash: (text: string) => string;
   /** By the credential itself, so that a known key costs one look-up. */
   readonly #known = new Map<string, Known>();
-  readonly #grants = new Map<string, Promise<readonly Grant[]>>();
+  readonly #grants = new Map<string, Promise<GrantsBySubject>>();
+  #changes = 0;
 
   constructor(reads: DirectoryReads, hash: (text: string) => string) {
     this.#reads = reads;
@@ -48,10 +51,13 @@ export class Directory {
 
   async #lookUp(token: string): Promise<Known | undefined> {
     if (!keyPattern.test(token)) return undefined;
+    const before = this.#changes;
     const key = await this.#reads.keyByHash(this.#hash(token));
     if (key === undefined) return undefined;
     const { tenant, project, principal: name, keyId, roles } = key;
     const known: Known = { key, principal: { tenant, project, name, keyId, scopes: new Set(key.scopes), roles } };
+    // Read before something changed, it may be the old state: a key that was revoked meanwhile must not be remembered as good.
+    if (before !== this.#changes) return known;
     if (this.#known.size >= rememberedMax) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(token, known);
     return known;
@@ -60,28 +66,32 @@ export class Directory {
   /** The permissions that count for this principal in this project now. */
   async permissionsOf(principal: Principal, project: string, now: number): Promise<readonly string[]> {
     const granted: string[] = [];
-    for (const grant of await this.#grantsOf(principal.tenant)) {
-      if (grant.subject !== principal.name || grant.revokedAt !== null) continue;
+    for (const grant of (await this.#grantsOf(principal.tenant)).get(principal.name) ?? []) {
+      if (grant.revokedAt !== null) continue;
       if (grant.expiresAt !== null && grant.expiresAt <= now) continue;
       if (grant.project === "" || grant.project === project) granted.push(...grant.permissions);
     }
     return granted;
   }
 
-  #grantsOf(tenant: string): Promise<readonly Grant[]> {
+  #grantsOf(tenant: string): Promise<GrantsBySubject> {
     let grants = this.#grants.get(tenant);
     if (grants === undefined) {
       if (this.#grants.size >= rememberedMax) this.#grants.delete(this.#grants.keys().next().value as string);
-      grants = this.#reads.grants(tenant);
-      this.#grants.set(tenant, grants);
+      const reading = this.#reads.grants(tenant).then((all) => Map.groupBy(all, (grant) => grant.subject));
+      this.#grants.set(tenant, reading);
       // A failed read must not be remembered as an answer.
-      grants.catch(() => this.#grants.delete(tenant));
+      reading.catch(() => {
+        if (this.#grants.get(tenant) === reading) this.#grants.delete(tenant);
+      });
+      grants = reading;
     }
     return grants;
   }
 
   /** Forgets what was read of a tenant: its keys and grants changed. */
   changed(tenant: string): void {
+    this.#changes++;
     this.#grants.delete(tenant);
     for (const [token, known] of this.#known) if (known.key.tenant === tenant) this.#known.delete(token);
   }

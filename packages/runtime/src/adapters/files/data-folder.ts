@@ -1,7 +1,7 @@
 // The data folder of a runtime on one machine: the audit key beside the ledger, and the file by which the CLI finds both door and key.
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, openSync, readFileSync, renameSync, writeSync, fsyncSync, closeSync, chmodSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 export interface DataFolder {
   readonly path: string;
@@ -40,8 +40,9 @@ export function makeFolder(folder: DataFolder): void {
  */
 export function auditKey(folder: DataFolder): Buffer {
   if (existsSync(folder.auditKeyFile)) {
-    const key = Buffer.from(readFileSync(folder.auditKeyFile, "utf8").trim(), "hex");
-    if (key.length === auditKeyBytes) return key;
+    const text = readFileSync(folder.auditKeyFile, "utf8").trim();
+    // Buffer.from stops at the first character that is no digit, and says nothing.
+    if (text.length === auditKeyBytes * 2 && /^[0-9a-f]+$/i.test(text)) return Buffer.from(text, "hex");
     throw new Error(`${folder.auditKeyFile} is damaged: it must hold ${auditKeyBytes * 2} hex digits; restore it from your backup`);
   }
   if (existsSync(folder.ledgerFile)) {
@@ -70,13 +71,25 @@ export function writeClientFile(folder: DataFolder, file: ClientFile): void {
 /** Written beside, made durable, and renamed into place: a crash leaves the old file or the new one. */
 function writePrivate(path: string, text: string): void {
   const fresh = `${path}.new`;
-  const fd = openSync(fresh, "w", privateMode);
+  // What a crash left behind may be open to others; "wx" makes the file anew, with our mode from its first byte.
+  rmSync(fresh, { force: true });
+  const fd = openSync(fresh, "wx", privateMode);
   try {
-    writeSync(fd, text);
+    writeFileSync(fd, text);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  chmodSync(fresh, privateMode);
   renameSync(fresh, path);
+  syncFolder(dirname(path));
+}
+
+/** Without it a power cut may undo the rename, and with it the only copy of a key. */
+function syncFolder(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -167,7 +167,7 @@ test("a peer that leaves during authentication is not handed on", async () => {
   await expect.poll(() => seen.map(([identity]) => identity)).toEqual([{ tenant: "stayed" }]);
 });
 
-test("garbage, an empty frame and a result of 50 MB are malformed messages, and the stream lives", async () => {
+test("garbage and an empty frame are malformed messages, a result of 50 MB is a failed one, and the stream lives", async () => {
   const { runtime, address } = await open();
   const call = dial(address);
   call.write(Buffer.from("this is no protobuf message"));
@@ -182,9 +182,16 @@ test("garbage, an empty frame and a result of 50 MB are malformed messages, and 
     { type: "malformed", reason: "the frame is no readable protobuf message" },
     { type: "malformed", reason: "the frame holds no message this side knows" },
     {
-      type: "malformed",
-      reason: "output_json has 50000002 bytes, more than 1048576",
-      lease: { callId: "c1", fence: 3 },
+      type: "result",
+      callId: "c1",
+      fence: 3,
+      status: "failed",
+      error: {
+        code: "result_too_large",
+        message: "the result has 50000002 bytes, more than 1048576: return a reference to it instead",
+        retryable: false,
+      },
+      usage: { durationMs: 1 },
     },
     register,
   ]);
@@ -215,10 +222,12 @@ test("the runtime ends a stream: what it said before arrives, then the reason; i
   runtime.say({ type: "go_away", reason: "deploy", reconnectTo: "" });
   runtime.close("deploy: zwölf Uhr\n");
   runtime.say({ type: "drain" });
+  call.write(encodeWorker({ type: "draining" }));
   const { code, details } = await ended;
   expect([code, details]).toEqual([status.UNAVAILABLE, "deploy: zwölf Uhr "]);
   expect(heard).toEqual([registered, { type: "go_away", reason: "deploy", reconnectTo: "" }]);
   expect(runtime.ended).toEqual(["deploy: zwölf Uhr\n"]);
+  expect(runtime.heard).toEqual([register]);
 });
 
 test.each<[string, (call: RawCall) => void]>([

@@ -110,8 +110,7 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
   const close = (reason: string): void => {
     if (!open) return;
     open = false;
-    call.removeAllListeners("data");
-    call.resume(); // reads on without looking, so that the end of the stream is seen
+    call.resume(); // reads on, and drops what it reads, so that the end of the stream is seen
     // UNAVAILABLE is the code for "come back"; what was sent before is written first.
     call.emit("error", { code: status.UNAVAILABLE, details: oneLine(reason) });
     const timer = setTimeout(() => call.destroy(), flushMsMax).unref();

@@ -1,0 +1,112 @@
+// A disk that fills up under a running runtime: calls are refused, nothing is acknowledged that is not stored, and it comes back by itself.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { finish } from "../support/finish.ts";
+import { createGates } from "../support/gates.ts";
+import { workerTool } from "../support/manifests.ts";
+import { startStack, within, type Stack } from "../support/stack.ts";
+
+let stack: Stack | undefined;
+let disk: string | undefined;
+
+/** A small file system of its own; undefined, with the reason printed, where this user may not mount one. */
+function mountSmallDisk(): string | undefined {
+  const mountPoint = mkdtempSync(join(tmpdir(), "signalbox-full-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "signalbox-full-disk", mountPoint], { stdio: "pipe" });
+    return mountPoint;
+  } catch (error) {
+    rmSync(mountPoint, { recursive: true });
+    process.stderr.write(`the full-disk test needs to mount an 8 MiB tmpfs, and cannot: ${String(error)}\n`);
+    return undefined;
+  }
+}
+
+afterAll(async () => {
+  try {
+    await finish(stack);
+  } finally {
+    if (disk !== undefined) {
+      execFileSync("umount", [disk]);
+      rmSync(disk, { recursive: true });
+    }
+  }
+});
+
+test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stored, and recovery without a restart", async ({ skip }) => {
+  disk = mountSmallDisk();
+  if (disk === undefined) return skip("no tmpfs can be mounted here: run as root, or with the right to mount");
+  const dataDir = join(disk, "data");
+  mkdirSync(dataDir);
+  stack = await startStack({ dataDir });
+  const { admin } = stack;
+  const gates = createGates();
+  for (const tool of ["held", "quick"])
+    await stack.register(workerTool(tool, "1.0.0", { side_effect_class: "non_idempotent_write" }));
+  const proxy = await stack.startProxy();
+  const tools = [
+    { tool: "held", handler: gates.hold },
+    { tool: "quick", handler: gates.note },
+  ];
+  const worker = await stack.startWorker("w-disk", tools, { address: proxy.address, drainMs: 60_000 });
+  const running = admin.invoke({ tool: "held", input: { gate: "held" }, wait_ms: 60_000 });
+  const { callId } = await gates.entered("held");
+  await admin.until(callId, ["running"]);
+
+  const filler = join(disk, "filler");
+  onTestFinished(() => rmSync(filler, { force: true }));
+  const fill = (): void => {
+    const { bavail, bsize } = statfsSync(filler.slice(0, -"/filler".length));
+    if (bavail > 0) writeFileSync(filler, Buffer.alloc(bavail * bsize), { flag: "a" });
+  };
+  fill();
+
+  // The write-ahead log may have room of its own for a few commits more.
+  const acknowledged: string[] = [];
+  let refused;
+  for (let n = 0; refused === undefined; n++) {
+    expect(n).toBeLessThan(500);
+    const answer = await admin.invoke({ tool: "quick", input: { n, text: "x".repeat(20_000) }, idempotency_key: `disk-${n}` });
+    if (answer.status === 200) acknowledged.push(answer.body.execution_id ?? "");
+    else refused = { answer, key: `disk-${n}` };
+  }
+  const { answer, key } = refused;
+  expect([answer.status, answer.body.error?.code, answer.body.error?.retryable]).toEqual([503, "ledger_unavailable", true]);
+  expect(answer.headers["retry-after"]).toBe("1");
+  const entries = gates.entries.length;
+  for (let n = 0; n < 5; n++) {
+    const again = await admin.invoke({ tool: "quick", input: { text: "y".repeat(20_000) } });
+    expect(again.body.error?.code).toBe("ledger_unavailable");
+  }
+  expect(gates.entries).toHaveLength(entries);
+  // A grant that cannot be stored is not given either.
+  const grant = await admin.post("/v1/grants", { subject: "user:disk", permissions: ["*"] });
+  expect([grant.status, grant.body.error?.code]).toEqual([503, "ledger_unavailable"]);
+
+  // The running call ends now; its end cannot be stored, so nobody is told.
+  gates.open("held", { kept: "by the worker" });
+  await expect.poll(async () => (await admin.get("/readyz")).body["reasons"]).toEqual(["ledger_unavailable"]);
+  expect((await admin.get("/healthz")).status).toBe(200);
+  expect((await admin.call(callId)).status).toBe("running");
+  // Its worker loses the connection before anybody could acknowledge the result, and tells it again on the next one.
+  const connected = await stack.ready("w-disk");
+  proxy.cut();
+  await expect.poll(() => stack.ready("w-disk")).toEqual([]);
+  proxy.mend();
+  await expect.poll(() => stack.ready("w-disk"), { timeout: 10_000 }).toEqual(connected);
+
+  rmSync(filler);
+  const end = await running;
+  expect([end.status, end.body.status, end.body.output]).toEqual([200, "succeeded", { kept: "by the worker" }]);
+  await expect.poll(async () => (await admin.get("/readyz")).status).toBe(200);
+  const later = await admin.invoke({ tool: "quick", input: {}, idempotency_key: key });
+  expect([later.status, later.body.status]).toEqual([200, "succeeded"]);
+  for (const id of acknowledged) expect((await admin.call(id)).status).toBe("succeeded");
+  expect(gates.entriesOf(callId)).toHaveLength(1);
+  expect((await admin.get("/v1/grants")).text).not.toContain("user:disk");
+  // The worker has been told that its result is stored: it holds nothing and may leave.
+  await within(10_000, worker.close(), "the worker leaves");
+}, 60_000);
