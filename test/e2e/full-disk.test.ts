@@ -42,7 +42,7 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   const dataDir = join(disk, "data");
   mkdirSync(dataDir);
   stack = await startStack({ dataDir });
-  const { admin } = stack;
+  const { admin, ready } = stack;
   const gates = createGates();
   for (const tool of ["held", "quick"])
     await stack.register(workerTool(tool, "1.0.0", { side_effect_class: "non_idempotent_write" }));
@@ -92,11 +92,11 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   expect((await admin.get("/healthz")).status).toBe(200);
   expect((await admin.call(callId)).status).toBe("running");
   // Its worker loses the connection before anybody could acknowledge the result, and tells it again on the next one.
-  const connected = await stack.ready("w-disk");
+  const connected = await ready("w-disk");
   proxy.cut();
-  await expect.poll(() => stack.ready("w-disk")).toEqual([]);
+  await expect.poll(() => ready("w-disk")).toEqual([]);
   proxy.mend();
-  await expect.poll(() => stack.ready("w-disk"), { timeout: 10_000 }).toEqual(connected);
+  await expect.poll(() => ready("w-disk"), { timeout: 10_000 }).toEqual(connected);
 
   rmSync(filler);
   const end = await running;
@@ -107,6 +107,7 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   for (const id of acknowledged) expect((await admin.call(id)).status).toBe("succeeded");
   expect(gates.entriesOf(callId)).toHaveLength(1);
   expect((await admin.get("/v1/grants")).text).not.toContain("user:disk");
-  // The worker has been told that its result is stored: it holds nothing and may leave.
-  await within(10_000, worker.close(), "the worker leaves");
+  // The worker learns that its result is stored, at the latest when it tells it again with its second heartbeat (5 s
+  // each): then it holds nothing and leaves.
+  await within(20_000, worker.close(), "the worker leaves");
 }, 60_000);

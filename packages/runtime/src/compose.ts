@@ -5,7 +5,7 @@ import { limits, makeId, SignalboxError, type RuntimeMessage, type WorkerMessage
 import type { Worker } from "@signalbox/worker";
 import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
 import { systemClock } from "./adapters/system/clock.ts";
-import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
+import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type ClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
 import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
@@ -74,7 +74,8 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     meters.observe("ledger_batch_size", commit.units);
   });
   try {
-    const secret = await ensureTenant({ ledger, folder, clock, chance });
+    const url = `http://${hostPort(options.host, options.httpPort)}`;
+    const secret = await ensureTenant({ ledger, folder, clock, chance }, { url, grpc: hostPort(options.host, options.grpcPort) });
     await ensureEcho(ledger, clock);
     const runtime = createRuntime({
       replica,
@@ -94,8 +95,8 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     const parts = await openDoors(runtime, options, log);
     const echo = serveEcho(runtime.driver, replica);
     const echoRuns = echo.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in echo stopped"));
-    const url = `http://${hostPort(options.host, parts.httpPort)}`;
-    if (secret !== undefined) writeClientFile(folder, { url, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
+    const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
+    if (secret !== undefined) writeClientFile(folder, { url: openUrl, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
     await registerFolders(runtime, options.toolsDirs, log);
     parts.grpc.setServing(true);
     return running({ runtime, ledger, echo, echoRuns, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs });
@@ -215,14 +216,14 @@ interface Setting {
 }
 
 /** First start: tenant, project, admin and its grant in one go. @returns the key that client.json holds; undefined when there is none */
-async function ensureTenant(setting: Setting): Promise<string | undefined> {
+async function ensureTenant(setting: Setting, doors: Omit<ClientFile, "key">): Promise<string | undefined> {
   const { ledger, folder, clock } = setting;
   const tenants = await ledger.tenants();
   if (tenants.some((tenant) => tenant.tenant === defaultTenant)) return readClientFile(folder)?.key;
   const now = clock.now();
   const { key, secret } = newAdminKey(setting);
   // The file first: a crash in between leaves a key that opens nothing, never a runtime that nobody can open.
-  writeClientFile(folder, { url: "", key: secret, grpc: "" });
+  writeClientFile(folder, { ...doors, key: secret });
   const grant: Grant = {
     tenant: defaultTenant,
     grantId: makeId("grant", now, setting.chance.bytes(10)),

@@ -335,7 +335,7 @@ describe("schemas in files", () => {
   });
 });
 
-test.each(["payments.charge", "files.summarize", "echo", "slow"])(
+test.each(["payments.charge", "files.summarize", "reports.build", "slow"])(
   "the sample tool %s is valid and compiles without warnings",
   (name) => {
     const path = fileURLToPath(new URL(`../../../../examples/tools/${name}/tool.yaml`, import.meta.url));
