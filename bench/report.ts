@@ -2,9 +2,11 @@
 import type { Figure } from "./figures.ts";
 import type { MeasuredMachine, Versions } from "./machine.ts";
 
-export function jsonLine(figure: Figure, machine: MeasuredMachine, versions: Versions): string {
-  const { floor, ratio, floor_spread, reason, ...first } = figure;
-  return JSON.stringify({ ...first, machine, versions, floor, ratio, floor_spread, reason });
+/** The keys keep their order, so that people can read the lines too; what a figure does not have is left out. */
+export function jsonLine(line: Figure, machine: MeasuredMachine, versions: Versions): string {
+  const { figure, value, unit, target, ok, n, p50, p95, p99, max, errors, floor, ratio, floor_spread, reason } = line;
+  const first = { figure, value, unit, target, ok, n, p50, p95, p99, max, errors, machine, versions };
+  return JSON.stringify({ ...first, floor, ratio, floor_spread, reason });
 }
 
 /** Above this the absolute figures say more about the neighbours than about the subject. */

@@ -156,7 +156,7 @@ test("API-11: a limit above the tool's is the tool's; one of zero or less is ref
   expect(lower.body.execution?.limits.timeout_ms).toBe(1_500);
   for (const timeout_ms of [-1, 0, 1.5, "5s"]) {
     const refused = await alice.invoke({ tool: "http.request", input: { url: "x" }, limits: { timeout_ms } });
-    expect([refused.status, refused.body.error?.code], String(timeout_ms)).toEqual([400, "invalid_input"]);
+    expect([timeout_ms, refused.status, refused.body.error?.code]).toEqual([timeout_ms, 400, "invalid_input"]);
     expect(refused.text).toContain("/limits/timeout_ms");
   }
 });
@@ -208,7 +208,11 @@ test("API-14: a foreign id cannot be resolved either, nor found by a list or in 
 
 test("API-17: an output that breaks its schema is the tool's fault, and the caller never sees it", async () => {
   const answer = await alice.invoke({ tool: "bad", input: {} });
-  expect([answer.status, answer.body.error?.code, answer.body.error?.retryable]).toEqual([502, "invalid_output", false]);
+  expect([answer.status, answer.body.error?.code, answer.body.error?.retryable]).toEqual([
+    502,
+    "invalid_output",
+    false,
+  ]);
   const { execution_id: id = "" } = answer.body;
   const record = await alice.get(`/v1/executions/${id}`);
   expect(record.body.status).toBe("failed");

@@ -59,7 +59,12 @@ test("EVT-02, worst thing 14: a denied call has two events, a row without its ar
   ]);
   expect(await admin.call(id)).toMatchObject({ status: "denied", error: { code: "forbidden" }, attempts: [] });
   expect(await admin.audit({ execution_id: id })).toEqual([
-    expect.objectContaining({ action: "call.denied", status: "denied", error_code: "forbidden", principal: "user:eve" }),
+    expect.objectContaining({
+      action: "call.denied",
+      status: "denied",
+      error_code: "forbidden",
+      principal: "user:eve",
+    }),
   ]);
 });
 
@@ -104,7 +109,11 @@ test("SEC-10: an input that looks like a secret stands in audit, events, metrics
 });
 
 test("AUD-07: the audit is asked by principal, action and time, and each tenant sees its own", async () => {
-  const { rest } = await stack.makeKey({ principal: "user:carol", scopes: ["tools:invoke"], grants: ["tool:invoke:echo"] });
+  const { rest } = await stack.makeKey({
+    principal: "user:carol",
+    scopes: ["tools:invoke"],
+    grants: ["tool:invoke:echo"],
+  });
   const before = new Date();
   const { execution_id: id } = (await rest.invoke({ tool: "echo", input: {} })).body;
   await rest.invoke({ tool: "write", input: {} });
@@ -174,7 +183,9 @@ test("AUD-02: one flipped byte of one row, a row that is gone, and a cut tail ar
   const deleted = tampered("deleted", (db) => {
     db.prepare("DELETE FROM audit WHERE tenant = 'default' AND seq = ?").run(seq);
   });
-  expect((await verify(deleted)).problems).toEqual([expect.objectContaining({ tenant: "default", seq, kind: "missing" })]);
+  expect((await verify(deleted)).problems).toEqual([
+    expect.objectContaining({ tenant: "default", seq, kind: "missing" }),
+  ]);
 
   let last = 0;
   const cut = tampered("cut", (db) => {
@@ -205,7 +216,9 @@ function forgeChain(db: DatabaseSync, key: Buffer): void {
     return kind === "json" ? `${column}_json` : column;
   });
   db.exec("UPDATE audit SET principal = 'user:somebody-else' WHERE tenant = 'default' AND action = 'call.settled'");
-  const rows = db.prepare(`SELECT lane, seq, ${columns.join(", ")} FROM audit WHERE tenant = 'default' ORDER BY lane, seq`);
+  const rows = db.prepare(
+    `SELECT lane, seq, ${columns.join(", ")} FROM audit WHERE tenant = 'default' ORDER BY lane, seq`,
+  );
   let prevHash = "0".repeat(64);
   let head = { tenant: "default", lane: "", seq: 0, hash: "" };
   for (const row of rows.all()) {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   admin = stack.admin;
   await stack.register(workerTool("mirror", "1.0.0", { input: {} }));
   await stack.register(workerTool("make"));
-  await stack.register(workerTool("bystander"));
+  await stack.register(workerTool("bystander", "1.0.0", { timeout: "5m" }));
   await stack.register(workerTool("optional", "1.0.0", { input: optionalLimit }));
   await stack.startWorker("w-bad", [
     {
@@ -52,21 +52,27 @@ beforeAll(async () => {
     { tool: "optional", handler: (args: unknown) => ({ got: args }) },
     { tool: "bystander", handler: gates.hold },
   ]);
-  bystander = admin.invoke({ tool: "bystander", input: { gate: "bystander" } });
+  bystander = admin.invoke({ tool: "bystander", input: { gate: "bystander" }, wait_ms: 300_000 });
   await gates.entered("bystander");
 });
-afterEach(async () => {
-  // Nothing is lost: the runtime takes calls, and the call beside still runs.
+afterEach(nothingIsLost);
+afterAll(async () => {
+  await bystanderEnds();
+  await finish(stack);
+});
+
+/** The runtime takes calls, and the call beside still runs. */
+async function nothingIsLost(): Promise<void> {
   const { status, body } = await admin.invoke({ tool: "mirror", input: { still: "here" } });
   expect([status, body.output]).toEqual([200, { still: "here" }]);
   const { ctx } = await gates.entered("bystander");
   expect(ctx.signal.aborted).toBe(false);
-});
-afterAll(async () => {
+}
+
+async function bystanderEnds(): Promise<void> {
   gates.open("bystander", { undisturbed: true });
   expect((await bystander).body).toMatchObject({ status: "succeeded", output: { undisturbed: true } });
-  await finish(stack);
-});
+}
 
 const optionalLimit = {
   type: "object",
@@ -169,7 +175,9 @@ test("numbers past 2^53 keep their digits: to the worker as bigints, back to the
 });
 
 test("a number that no double holds is no reason to fail", async () => {
-  const answer = await sent('{"tool":"make","input":{"what":"nothing","huge":1e400,"pi":3.14159265358979323846264338}}');
+  const answer = await sent(
+    '{"tool":"make","input":{"what":"nothing","huge":1e400,"pi":3.14159265358979323846264338}}',
+  );
   expect([answer.status, answer.body.status]).toEqual([200, "succeeded"]);
 });
 

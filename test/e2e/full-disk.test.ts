@@ -36,7 +36,9 @@ afterAll(async () => {
   }
 });
 
-test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stored, and recovery without a restart", async ({ skip }) => {
+test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stored, and recovery without a restart", async ({
+  skip,
+}) => {
   disk = mountSmallDisk();
   if (disk === undefined) return skip("no tmpfs can be mounted here: run as root, or with the right to mount");
   const dataDir = join(disk, "data");
@@ -69,12 +71,20 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   let refused;
   for (let n = 0; refused === undefined; n++) {
     expect(n).toBeLessThan(500);
-    const answer = await admin.invoke({ tool: "quick", input: { n, text: "x".repeat(20_000) }, idempotency_key: `disk-${n}` });
+    const answer = await admin.invoke({
+      tool: "quick",
+      input: { n, text: "x".repeat(20_000) },
+      idempotency_key: `disk-${n}`,
+    });
     if (answer.status === 200) acknowledged.push(answer.body.execution_id ?? "");
     else refused = { answer, key: `disk-${n}` };
   }
   const { answer, key } = refused;
-  expect([answer.status, answer.body.error?.code, answer.body.error?.retryable]).toEqual([503, "ledger_unavailable", true]);
+  expect([answer.status, answer.body.error?.code, answer.body.error?.retryable]).toEqual([
+    503,
+    "ledger_unavailable",
+    true,
+  ]);
   expect(answer.headers["retry-after"]).toBe("1");
   const entries = gates.entries.length;
   for (let n = 0; n < 5; n++) {

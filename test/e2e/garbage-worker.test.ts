@@ -1,7 +1,7 @@
 // A worker that breaks the Work protocol: every bad message costs at most its own call, and never a stream that works.
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { encodeWorker, type Result } from "@signalbox/protocol";
+import { encodeWorker, type Lease, type Result } from "@signalbox/protocol";
 import { finish } from "../support/finish.ts";
 import { workerTool } from "../support/manifests.ts";
 import type { Reply, Rest } from "../support/rest.ts";
@@ -16,7 +16,7 @@ let bystander: { readonly answer: Promise<Reply>; readonly id: string };
 beforeAll(async () => {
   stack = await startStack();
   admin = stack.admin;
-  await stack.register(workerTool("raw", "1.0.0", { side_effect_class: "idempotent_write" }));
+  await stack.register(workerTool("raw", "1.0.0", { side_effect_class: "idempotent_write", timeout: "5m" }));
   await stack.register(workerTool("raw.unsafe", "1.0.0", { side_effect_class: "non_idempotent_write" }));
   worker = await startScriptedWorker({
     address: stack.grpc(),
@@ -24,13 +24,21 @@ beforeAll(async () => {
     workerId: "w-raw",
     tools: ["raw", "raw.unsafe"],
   });
-  const answer = admin.invoke({ tool: "raw", input: { by: "stander" } });
+  const answer = admin.invoke({ tool: "raw", input: { by: "stander" }, wait_ms: 300_000 });
   const invoke = await worker.next("invoke");
   worker.send({ type: "accepted", callId: invoke.callId, fence: invoke.fence });
   worker.send({ type: "started", callId: invoke.callId, fence: invoke.fence });
   bystander = { answer, id: invoke.callId };
 });
-afterEach(async () => {
+afterEach(streamLives);
+afterAll(async () => {
+  await bystanderEnds();
+  worker.hangUp();
+  await finish(stack);
+});
+
+/** The stream is open and takes calls, and the call beside still runs. */
+async function streamLives(): Promise<void> {
   expect(worker.isOpen).toBe(true);
   worker.send({ type: "heartbeat", load: 0, inFlight: [{ callId: bystander.id, fence: 1, state: "running" }] });
   await worker.next("heartbeat_ack");
@@ -43,19 +51,15 @@ afterEach(async () => {
     }),
   ]);
   expect([answer.status, answer.body.output]).toEqual([200, { still: "here" }]);
-});
-afterAll(async () => {
-  worker.succeed({ callId: bystander.id, fence: 1 } as Parameters<ScriptedWorker["succeed"]>[0], '{"undisturbed":true}');
+}
+
+async function bystanderEnds(): Promise<void> {
+  worker.succeed({ callId: bystander.id, fence: 1 }, '{"undisturbed":true}');
   expect((await bystander.answer).body).toMatchObject({ status: "succeeded", output: { undisturbed: true } });
-  worker.hangUp();
-  await finish(stack);
-});
+}
 
 /** Starts a call and lets `end` send its end, as bytes or as a message. */
-async function callEndedBy(
-  tool: string,
-  end: (lease: { readonly callId: string; readonly fence: number }) => void,
-): Promise<Reply> {
+async function callEndedBy(tool: string, end: (lease: Lease) => void): Promise<Reply> {
   const { execution_id: id } = (await admin.invoke({ tool, input: {}, mode: "async" })).body;
   const invoke = await worker.begin(id);
   end(invoke);
@@ -63,7 +67,7 @@ async function callEndedBy(
   return admin.get(`/v1/executions/${id ?? ""}`);
 }
 
-function result(lease: { readonly callId: string; readonly fence: number }, more: Partial<Result>): Result {
+function result(lease: Lease, more: Partial<Result>): Result {
   const { callId, fence } = lease;
   return { type: "result", callId, fence, status: "succeeded", usage: { durationMs: 1 }, ...more };
 }
@@ -71,7 +75,9 @@ function result(lease: { readonly callId: string; readonly fence: number }, more
 test("frames of chance, empty frames and cut ones are passed over", async () => {
   worker.sendBytes(new Uint8Array(0));
   for (let length = 1; length < 400; length += 7) worker.sendBytes(randomBytes(length));
-  const whole = encodeWorker(result({ callId: "exec_01ARZ3NDEKTSV4RRFFQ69G5FAV", fence: 1 }, { outputJson: '{"a":1}' }));
+  const whole = encodeWorker(
+    result({ callId: "exec_01ARZ3NDEKTSV4RRFFQ69G5FAV", fence: 1 }, { outputJson: '{"a":1}' }),
+  );
   for (let length = 0; length < whole.length; length++) worker.sendBytes(whole.subarray(0, length));
 });
 

@@ -48,12 +48,18 @@ test("IDM-01: the same key and body twice is one call that ran once", async () =
   const body = { tool: "count", input: { n: 1 }, idempotency_key: "idm-01" };
   const first = await admin.invoke(body);
   const second = await admin.invoke(body);
-  expect([first.status, first.body.status, first.headers["idempotency-replayed"]]).toEqual([200, "succeeded", undefined]);
+  expect([first.status, first.body.status, first.headers["idempotency-replayed"]]).toEqual([
+    200,
+    "succeeded",
+    undefined,
+  ]);
   expect([second.status, second.text, second.headers["idempotency-replayed"]]).toEqual([200, first.text, "true"]);
   expect(gates.entriesOf(first.body.execution_id)).toHaveLength(1);
   // The order of keys and the spelling of numbers are no difference.
   const spelled = '{"idempotency_key":"idm-01","input":{"n":1.0},"tool":"count"}';
-  expect((await admin.ask("POST", "/v1/executions", { body: spelled })).body.execution_id).toBe(first.body.execution_id);
+  expect((await admin.ask("POST", "/v1/executions", { body: spelled })).body.execution_id).toBe(
+    first.body.execution_id,
+  );
 });
 
 test("IDM-02: of 50 at once one runs, and all 50 get the same bytes", async () => {
@@ -73,7 +79,9 @@ test("IDM-05: the same key in another project and in another tenant is another c
     grants: ["*"],
     project: "other",
   });
-  const beta = stack.as(addTenant(stack.dataDir, { tenant: "beta", principal: "user:bob", scopes: ["*"], grants: ["*"] }));
+  const beta = stack.as(
+    addTenant(stack.dataDir, { tenant: "beta", principal: "user:bob", scopes: ["*"], grants: ["*"] }),
+  );
   const ids = new Set<string | undefined>();
   for (const rest of [admin, other.rest, beta]) {
     const { status, body } = await rest.invoke({ tool: "echo", input: { n: 5 }, idempotency_key: "idm-05" });
@@ -117,7 +125,11 @@ test("report 019: the same key with another body is a conflict that names the ca
   const entries = gates.entries.length;
   for (const other of [{ input: { a: 2 } }, { tool: "echo" }, { version: "1.0.0" }]) {
     const { status, body: told } = await admin.invoke({ ...body, ...other });
-    expect([status, told.error?.code, told.execution_id]).toEqual([409, "idempotency_conflict", first.body.execution_id]);
+    expect([status, told.error?.code, told.execution_id]).toEqual([
+      409,
+      "idempotency_conflict",
+      first.body.execution_id,
+    ]);
   }
   expect(gates.entries).toHaveLength(entries);
   expect((await admin.invoke(body)).text).toBe(first.text);
@@ -150,7 +162,11 @@ test("IDM-09: after a kill -9 between reserve and run, the same key resumes the 
   await stack.kill();
   await stack.start();
   const again = await admin.invoke({ ...body, mode: "async" });
-  expect([again.status, again.body.execution_id, again.body.status]).toEqual([202, reserved.body.execution_id, "queued"]);
+  expect([again.status, again.body.execution_id, again.body.status]).toEqual([
+    202,
+    reserved.body.execution_id,
+    "queued",
+  ]);
   await stack.startWorker("w-later", [{ tool: "later", handler: gates.hold }]);
   const waiting = admin.invoke(body);
   await gates.entered("idm-09");

@@ -90,7 +90,7 @@ test("API-20: a walk over 260 tools meets each once, while 5 are inserted", asyn
 
   const seen: string[] = [];
   let inserted = 0;
-  for (let cursor: string | null | undefined = ""; typeof cursor === "string"; ) {
+  for (let cursor: string | null | undefined = ""; typeof cursor === "string";) {
     const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
     const page = (await admin.get(`/v1/tools?limit=30${query}`)).body;
     expect(page.items?.length).toBeLessThanOrEqual(30);
@@ -131,7 +131,12 @@ test("PERM-17: what is missing is named, counted, kept as a denied call and audi
   expect(record.body).toMatchObject({ status: "denied", attempts: [], execution: { worker: null } });
   expect(record.text).not.toContain("canary-of-perm-17");
   expect(await admin.audit({ execution_id: id })).toEqual([
-    expect.objectContaining({ action: "call.denied", status: "denied", error_code: "forbidden", principal: "user:half" }),
+    expect.objectContaining({
+      action: "call.denied",
+      status: "denied",
+      error_code: "forbidden",
+      principal: "user:half",
+    }),
   ]);
   expect(gates.entriesOf(id)).toEqual([]);
 });

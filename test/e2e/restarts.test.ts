@@ -19,8 +19,12 @@ beforeAll(async () => {
   for (const tool of ["term", "kill"])
     await stack.register(workerTool(tool, "1.0.0", { side_effect_class: "non_idempotent_write" }));
   // Through the proxy, so that it finds the runtime again, which gets new ports with every start.
-  await stack.startWorker("w-term", [{ tool: "term", handler: gates.hold, maxConcurrency: 1 }], { address: proxy.address });
-  await stack.startWorker("w-kill", [{ tool: "kill", handler: gates.hold, maxConcurrency: 2 }], { address: proxy.address });
+  await stack.startWorker("w-term", [{ tool: "term", handler: gates.hold, maxConcurrency: 1 }], {
+    address: proxy.address,
+  });
+  await stack.startWorker("w-kill", [{ tool: "kill", handler: gates.hold, maxConcurrency: 2 }], {
+    address: proxy.address,
+  });
 });
 afterAll(() => finish(stack));
 

@@ -87,7 +87,14 @@ test("reports 047 and 053: a worker whose lease is gone is told so, and only the
   const worker = await scripted({ workerId: "w-stale", tools: ["stale"] });
   const waiting = admin.invoke({ tool: "stale", input: {} });
   const first = await worker.next("invoke");
-  worker.send({ type: "nack", callId: first.callId, fence: first.fence, reason: "retry_elsewhere", code: "busy", message: "" });
+  worker.send({
+    type: "nack",
+    callId: first.callId,
+    fence: first.fence,
+    reason: "retry_elsewhere",
+    code: "busy",
+    message: "",
+  });
   // It is the only worker, so it gets the call again, under another token.
   const second = await worker.begin(first.callId);
   expect([first.fence, second.fence, second.attempt]).toEqual([1, 2, 1]);
@@ -136,7 +143,14 @@ test("a worker that rejects a call ends it; one that is busy does not", async ()
   const worker = await scripted({ workerId: "w-picky", tools: ["picky"] });
   const waiting = admin.invoke({ tool: "picky", input: {} });
   const { callId, fence } = await worker.next("invoke");
-  worker.send({ type: "nack", callId, fence, reason: "reject", code: "no_account", message: "there is no such account" });
+  worker.send({
+    type: "nack",
+    callId,
+    fence,
+    reason: "reject",
+    code: "no_account",
+    message: "there is no such account",
+  });
   const { status, body } = await waiting;
   expect([status, body.error?.code, body.error?.retryable]).toEqual([502, "worker_rejected", false]);
   expect(body.error?.details).toMatchObject({ worker_code: "no_account" });
@@ -229,13 +243,15 @@ test("report 058, worst thing 6: TCP is cut for 2 s in mid-call; the worker keep
 
 test("WRK-07: a worker that leaves takes nothing new, finishes what it has, and is gone", async () => {
   await stack.register(workerTool("leaving", "1.0.0", unsafe));
-  const { close } = await stack.startWorker("w-leaving", [{ tool: "leaving", handler: gates.hold }], { drainMs: 30_000 });
+  const { close } = await stack.startWorker("w-leaving", [{ tool: "leaving", handler: gates.hold }], {
+    drainMs: 30_000,
+  });
   const running = ["leave-1", "leave-2", "leave-3"].map((gate) => admin.invoke({ tool: "leaving", input: { gate } }));
   for (const gate of ["leave-1", "leave-2", "leave-3"]) await gates.entered(gate);
   const left = close();
-  await expect.poll(async () => (await admin.get("/v1/workers?limit=100")).body.items).toContainEqual(
-    expect.objectContaining({ worker_id: "w-leaving", state: "draining", holding: 3 }),
-  );
+  await expect
+    .poll(async () => (await admin.get("/v1/workers?limit=100")).body.items)
+    .toContainEqual(expect.objectContaining({ worker_id: "w-leaving", state: "draining", holding: 3 }));
   const late = await queued("leaving", { gate: "leave-4" });
   for (const gate of ["leave-1", "leave-2", "leave-3"]) gates.open(gate);
   for (const { body } of await Promise.all(running)) expect(body.status).toBe("succeeded");

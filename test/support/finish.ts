@@ -9,7 +9,8 @@ export async function finish(stack: Stack | undefined, options: TraceOptions = {
   try {
     await stack.close();
     const trace = await readTrace(stack.dataDir);
-    expect(trace.calls.length, "calls in the ledger").toBeGreaterThan(0);
+    // A trace without calls would be good whatever the rules say.
+    expect(trace.calls).not.toEqual([]);
     expect(brokenRules(trace, options)).toEqual([]);
   } finally {
     stack.remove();

@@ -181,7 +181,7 @@ export const result = (callId: string, fence = 1, outputJson = '"done"'): Extrac
 });
 export const holds = (callId: string, state: InFlight["state"], fence = 1): InFlight => ({ callId, fence, state });
 
-function inWords(message: RuntimeMessage): string {
+export function inWords(message: RuntimeMessage): string {
   if (!("callId" in message)) return message.type;
   const verdict = message.type === "cancel" ? ` ${message.reason}` : message.type === "result_ack" ? ` ${message.verdict}` : "";
   return `${message.type} ${message.callId}#${message.fence}${verdict}`;

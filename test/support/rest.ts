@@ -88,7 +88,8 @@ const lookEveryMs = 25;
 
 export function createRest(url: () => string, key: string): Rest {
   const ask: Rest["ask"] = async (method, path, { body, headers = {}, signal } = {}) => {
-    const sent = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : stringifyWithBigInts(body);
+    const sent =
+      body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : stringifyWithBigInts(body);
     const answer = await request(`${url()}${path}`, {
       method,
       headers: {
@@ -129,8 +130,12 @@ export function createRest(url: () => string, key: string): Rest {
     },
     async audit(filter = {}) {
       const records: Readonly<Record<string, unknown>>[] = [];
-      for (let cursor: string | null | undefined = ""; typeof cursor === "string"; ) {
-        const query: string = new URLSearchParams({ limit: "100", ...filter, ...(cursor === "" ? {} : { cursor }) }).toString();
+      for (let cursor: string | null | undefined = ""; typeof cursor === "string";) {
+        const query: string = new URLSearchParams({
+          limit: "100",
+          ...filter,
+          ...(cursor === "" ? {} : { cursor }),
+        }).toString();
         const { items = [], next_cursor }: Told = (await ask("GET", `/v1/audit?${query}`)).body;
         records.push(...items);
         cursor = next_cursor;

@@ -7,6 +7,7 @@ import {
   type HandlerOffer,
   type InFlight,
   type Invoke,
+  type Lease,
   type Result,
   type WorkerMessage,
   workService,
@@ -24,7 +25,7 @@ export interface ScriptedWorker {
   next<T extends FromRuntime["type"]>(type: T, match?: (message: OfType<T>) => boolean): Promise<OfType<T>>;
   /** The Invoke of this call, with `accepted` and `started` said; waits for `Go` where the call needs it. */
   begin(callId: string | undefined): Promise<Invoke>;
-  succeed(invoke: Invoke, outputJson: string, more?: Partial<Result>): void;
+  succeed(lease: Lease, outputJson: string, more?: Partial<Result>): void;
   readonly isOpen: boolean;
   /** Resolves with the words of the end. */
   readonly closed: Promise<string>;
@@ -42,8 +43,6 @@ export interface ScriptedWorkerOptions {
   readonly inFlight?: readonly InFlight[];
 }
 
-const path = "/signalbox.v1.Work/Connect";
-
 /** Resolves once the runtime has registered it. */
 export async function startScriptedWorker(options: ScriptedWorkerOptions): Promise<ScriptedWorker> {
   const { address, key, workerId, incarnation = `inc-${workerId}`, tools, capacity = 16, inFlight = [] } = options;
@@ -55,7 +54,12 @@ export async function startScriptedWorker(options: ScriptedWorkerOptions): Promi
     imageDigest: "",
     pool: "",
     labels: {},
-    handlers: tools.map((tool): HandlerOffer => ({ tool, version: "1.0.0", maxConcurrency: capacity, descriptorHash: "" })),
+    handlers: tools.map((tool): HandlerOffer => ({
+      tool,
+      version: "1.0.0",
+      maxConcurrency: capacity,
+      descriptorHash: "",
+    })),
     backends: [],
     capacity,
     inFlight,

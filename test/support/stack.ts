@@ -77,7 +77,9 @@ export interface Stack {
   /** Runs in this process, over real gRPC; resolves once the runtime has registered it. */
   startWorker(workerId: string, tools: readonly OfferedTool[], options?: Partial<WorkerOptions>): Promise<LocalWorker>;
   /** A process of its own, which can be killed and stopped; resolves once the runtime has registered it. */
-  startChildWorker(config: Omit<WorkerChildConfig, "address" | "key" | "folder"> & { address?: string }): Promise<ChildWorker>;
+  startChildWorker(
+    config: Omit<WorkerChildConfig, "address" | "key" | "folder"> & { address?: string },
+  ): Promise<ChildWorker>;
   /** A proxy in front of the gRPC port that follows the runtime over restarts. */
   startProxy(): Promise<TcpProxy>;
   /** The incarnations of this worker id that the runtime lists as ready. */

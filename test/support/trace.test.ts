@@ -86,7 +86,13 @@ const broken: readonly [name: string, trace: Trace, words: readonly string[]][] 
     {
       ...good,
       calls: [{ ...call, event_seq: 5 }],
-      events: [event(1, "requested"), event(2, "started"), event(3, "retried"), event(4, "started"), event(5, "succeeded")],
+      events: [
+        event(1, "requested"),
+        event(2, "started"),
+        event(3, "retried"),
+        event(4, "started"),
+        event(5, "succeeded"),
+      ],
     },
     ["exec_1: is unsafe and started 2 times, with 0 retries by people"],
   ],
@@ -116,7 +122,11 @@ const broken: readonly [name: string, trace: Trace, words: readonly string[]][] 
     ["exec_1: is succeeded, but the audit tells these ends: cancelled"],
   ],
   ["nothing is stranded", open, ["exec_1: was left running"]],
-  ["the chain holds", { ...good, auditProblems: ["embedded#3 edited"] }, ["the audit chain does not hold: embedded#3 edited"]],
+  [
+    "the chain holds",
+    { ...good, auditProblems: ["embedded#3 edited"] },
+    ["the audit chain does not hold: embedded#3 edited"],
+  ],
 ];
 
 test.each(broken)("goes red: %s", (_name, trace, words) => {
@@ -138,7 +148,9 @@ test("a person who says that it had not happened allows one start more", () => {
     ],
   };
   expect(brokenRules(resolved)).toEqual([]);
-  const confirmed = resolved.events.map((one) => (one.seq === 4 ? { ...one, data_json: '{"verdict":"confirm"}' } : one));
+  const confirmed = resolved.events.map((one) =>
+    one.seq === 4 ? { ...one, data_json: '{"verdict":"confirm"}' } : one,
+  );
   expect(brokenRules({ ...resolved, events: confirmed })).toEqual([
     "exec_1: is unsafe and started 2 times, with 0 retries by people",
   ]);

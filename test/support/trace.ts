@@ -127,13 +127,11 @@ function seqIsGapFree(call: CallRow, events: readonly EventRow[]): string[] {
 }
 
 /** An unsafe call may have started once, and once more for each person who said that it had not happened. */
-function unsafeStartsOnce(
-  call: CallRow,
-  attempts: readonly AttemptRow[],
-  events: readonly EventRow[],
-): string[] {
+function unsafeStartsOnce(call: CallRow, attempts: readonly AttemptRow[], events: readonly EventRow[]): string[] {
   if (isSafe(call.side_effect_class)) return [];
-  const retries = events.filter(({ type, data_json }) => type === "resolved" && verdictOf(data_json) === "retry").length;
+  const retries = events.filter(
+    ({ type, data_json }) => type === "resolved" && verdictOf(data_json) === "retry",
+  ).length;
   const leases = attempts.filter(({ started_at }) => started_at !== null).length;
   const starts = Math.max(leases, events.filter(({ type }) => type === "started").length);
   return starts <= 1 + retries ? [] : [`is unsafe and started ${starts} times, with ${retries} retries by people`];

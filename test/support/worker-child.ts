@@ -16,8 +16,20 @@ export interface WorkerChildConfig {
 }
 
 export type WorkerChildMessage =
-  | { readonly said: "entered"; readonly gate: string; readonly callId: string; readonly attempt: number; readonly fence: number }
-  | { readonly said: "stopped"; readonly gate: string; readonly callId: string; readonly fence: number; readonly reason: string };
+  | {
+      readonly said: "entered";
+      readonly gate: string;
+      readonly callId: string;
+      readonly attempt: number;
+      readonly fence: number;
+    }
+  | {
+      readonly said: "stopped";
+      readonly gate: string;
+      readonly callId: string;
+      readonly fence: number;
+      readonly reason: string;
+    };
 
 const config = JSON.parse(process.argv[2] ?? "{}") as WorkerChildConfig;
 const gates = new Map<string, PromiseWithResolvers<void>>();
@@ -42,7 +54,13 @@ async function hold({ gate }: { readonly gate: string }, ctx: ToolContext): Prom
   const { callId, attempt } = ctx;
   const { fence } = ctx.invoke;
   ctx.signal.addEventListener("abort", () => {
-    void say({ said: "stopped", gate, callId, fence, reason: String((ctx.signal.reason as { reason: string }).reason) });
+    void say({
+      said: "stopped",
+      gate,
+      callId,
+      fence,
+      reason: String((ctx.signal.reason as { reason: string }).reason),
+    });
   });
   await say({ said: "entered", gate, callId, attempt, fence });
   if (config.blocking === true) block(gate);

@@ -1,7 +1,7 @@
 // What a manifest's digest is taken over: one text per meaning of the document, however it was written.
 import { canonicalJson } from "@signalbox/protocol";
 import { fileOf, type Files } from "./manifest/schemas.ts";
-import { isRecord } from "./problems.ts";
+import { isRecord } from "../document/problems.ts";
 
 /**
  * The canonical text of a document that `readManifest` accepted (with the same `files`): RFC 8785, so the order of

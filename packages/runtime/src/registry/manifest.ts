@@ -1,14 +1,14 @@
 // Reads a tool's manifest (`kind: Tool`): every field checked, every problem named with its path, defaults filled in.
 import { bounds } from "./bounds.ts";
-import { shapeProblem } from "./json-shape.ts";
+import { shapeProblem } from "../document/json-shape.ts";
 import { crossCheck } from "./manifest/cross-checks.ts";
-import { field, readFields, readRequiredText, readText, readTextMap, type Fields } from "./manifest/fields.ts";
+import { field, readFields, readRequiredText, readText, readTextMap, type Fields } from "../document/fields.ts";
 import * as rules from "./manifest/rules.ts";
 import type { Files } from "./manifest/schemas.ts";
 import { readSpec } from "./manifest/spec.ts";
-import { newNotes, refuse, shown, under, type Notes, type Problem } from "./problems.ts";
+import { newNotes, refuse, shown, under, type Notes, type Problem } from "../document/problems.ts";
 import type { ToolMetadata, ToolSpec } from "./types.ts";
-import { parseVersion } from "./versions.ts";
+import { parseVersion } from "../document/versions.ts";
 
 export type ManifestOutcome =
   | {

@@ -2,9 +2,9 @@
 import { limits } from "@signalbox/protocol";
 import { bounds } from "./bounds.ts";
 import { Lru } from "./lru.ts";
-import { nearNames } from "./nearest.ts";
+import { nearNames } from "../document/nearest.ts";
 import type { ToolRecord, ToolVersion } from "./types.ts";
-import { newestFirst, parseVersion, pickVersion } from "./versions.ts";
+import { newestFirst, parseVersion, pickVersion } from "../document/versions.ts";
 
 /** What the resolver asks of the ledger. */
 export interface ToolReads {

@@ -2,7 +2,7 @@
 import type { ValidateFunction } from "ajv";
 import { toPlain } from "@signalbox/protocol";
 import { bounds } from "./bounds.ts";
-import { newNotes, refuse, type Problem } from "./problems.ts";
+import { newNotes, refuse, type Problem } from "../document/problems.ts";
 import { createBudget, CostExceeded, type Budget } from "./schema/budget.ts";
 import { buildSchema } from "./schema/build.ts";
 import { checkAgainstMetaSchema, compilePatterns, createAjv } from "./schema/engine.ts";

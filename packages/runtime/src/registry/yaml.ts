@@ -2,7 +2,7 @@
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document } from "yaml";
 import { limits, parseJson, utf8Bytes } from "@signalbox/protocol";
 import { bounds } from "./bounds.ts";
-import { shown, type Problem } from "./problems.ts";
+import { shown, type Problem } from "../document/problems.ts";
 
 export interface YamlProblem extends Problem {
   /** Both count from 1. */

@@ -1,6 +1,6 @@
 // Checks that look at more than one field: contradictions are problems, words without effect are warnings.
 import { isSafe, sideEffectClassDefault } from "@signalbox/protocol";
-import { isRecord, refuse, warn, type Notes } from "../problems.ts";
+import { isRecord, refuse, warn, type Notes } from "../../document/problems.ts";
 import type { ToolSpec } from "../types.ts";
 
 /** Limits that the runtime keeps itself, whoever runs the tool. */

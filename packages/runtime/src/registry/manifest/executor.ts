@@ -1,8 +1,8 @@
 // Reads `spec.executor`: who runs the tool. Whether this runtime can run it yet is the caller's question.
 import { bounds } from "../bounds.ts";
-import { isRecord, refuse, under, type Notes } from "../problems.ts";
+import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import type { Executor } from "../types.ts";
-import { field, readChoice, readFields, readInteger, readRequiredText, readText, type Fields } from "./fields.ts";
+import { field, readChoice, readFields, readInteger, readRequiredText, readText, type Fields } from "../../document/fields.ts";
 import { image, readAbsolutePath, readInnerPath, readNamedVersion, remoteToolName, toolName } from "./rules.ts";
 
 const keysByType = {

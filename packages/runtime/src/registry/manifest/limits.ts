@@ -1,7 +1,7 @@
 // Reads `spec.limits`: what one run may use, each limit with one unit in its name.
 import { limits as shared } from "@signalbox/protocol";
-import { field, readFields, readInteger, readSize, type Range } from "./fields.ts";
-import { under, type Notes } from "../problems.ts";
+import { field, readFields, readInteger, readSize, type Range } from "../../document/fields.ts";
+import { under, type Notes } from "../../document/problems.ts";
 
 const TiB = 1_024 ** 4;
 

@@ -1,9 +1,9 @@
 // The shapes of names, paths, hosts and references in manifests, each with the sentence that explains it.
 import { limits } from "@signalbox/protocol";
 import { bounds } from "../bounds.ts";
-import { parseRange, parseVersion } from "../versions.ts";
-import { refuse, shown, type Notes } from "../problems.ts";
-import { readText, type TextRule } from "./fields.ts";
+import { parseRange, parseVersion } from "../../document/versions.ts";
+import { refuse, shown, type Notes } from "../../document/problems.ts";
+import { readText, type TextRule } from "../../document/fields.ts";
 
 const nameChars = "[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?";
 const digest = "sha256:[0-9a-f]{64}";

@@ -1,5 +1,5 @@
 // Reads `spec.input` and `spec.output`: a JSON Schema in place, or `{file: schema.json}` from the tool's folder.
-import { isRecord, refuse, under, type Notes } from "../problems.ts";
+import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import { surveySchema } from "../schema/survey.ts";
 import { readInnerPath } from "./rules.ts";
 

@@ -1,7 +1,7 @@
 // Reads `spec`: what a tool takes and gives, what it may do, and how it is run; defaults filled in.
 import { limits as shared, sideEffectClassDefault, sideEffectClasses } from "@signalbox/protocol";
 import { bounds } from "../bounds.ts";
-import { isRecord, refuse, under, type Notes } from "../problems.ts";
+import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import type { ToolSpec } from "../types.ts";
 import { readExecutor } from "./executor.ts";
 import {
@@ -15,7 +15,7 @@ import {
   readText,
   readTextMap,
   type Fields,
-} from "./fields.ts";
+} from "../../document/fields.ts";
 import { readLimits } from "./limits.ts";
 import * as rules from "./rules.ts";
 import { readSchema, type Files } from "./schemas.ts";

@@ -1,5 +1,5 @@
 // Builds the schema that is compiled: only known keywords, references hoisted under plain names, a price on every place.
-import { isRecord } from "../problems.ts";
+import { isRecord } from "../../document/problems.ts";
 import { metaSchemaIds } from "./dialects.ts";
 import { formatNames } from "./format-names.ts";
 import { keywordKind, subschemasOf, type Dialect } from "./keywords.ts";

@@ -1,5 +1,5 @@
 // Which JSON Schema dialect a schema is read as: the two that are built in, chosen by rule, nothing fetched.
-import { refuse, shown, warn, type Notes } from "../problems.ts";
+import { refuse, shown, warn, type Notes } from "../../document/problems.ts";
 import type { Dialect } from "./keywords.ts";
 
 export const metaSchemaIds: Readonly<Record<Dialect, string>> = {

@@ -2,7 +2,7 @@
 import { Ajv, _, type CodeKeywordDefinition, type Options } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { bounds } from "../bounds.ts";
-import { isRecord, refuse, type Notes } from "../problems.ts";
+import { isRecord, refuse, type Notes } from "../../document/problems.ts";
 import { CostExceeded, type Budget } from "./budget.ts";
 import { priceKeyword } from "./build.ts";
 import { ownChecks } from "./checks.ts";

@@ -1,5 +1,5 @@
 // What each JSON Schema keyword is, per dialect: which hold subschemas, which are checked, which only annotate.
-import { isRecord } from "../problems.ts";
+import { isRecord } from "../../document/problems.ts";
 
 export type Dialect = "2020-12" | "draft-07";
 

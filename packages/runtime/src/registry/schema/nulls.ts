@@ -1,7 +1,7 @@
 // A null for an optional field that does not allow it counts as absent; models and generated clients send them.
 import type { ErrorObject } from "ajv";
 import { isRawNumber, jsonPointer } from "@signalbox/protocol";
-import { isRecord } from "../problems.ts";
+import { isRecord } from "../../document/problems.ts";
 import { keysOf } from "./errors.ts";
 
 /** One null that was taken out, or replaced by the schema's `default`. */

@@ -1,6 +1,6 @@
 // Resolves the `$ref`s of one schema to places inside it, and bounds how they chain; nothing outside is ever looked at.
 import { bounds } from "../bounds.ts";
-import { isRecord, shown } from "../problems.ts";
+import { isRecord, shown } from "../../document/problems.ts";
 import { dialectOfAddress } from "./dialects.ts";
 import type { Dialect } from "./keywords.ts";
 

@@ -1,9 +1,9 @@
 // Looks a schema over before anything compiles it: caps, keywords, references; all problems, no recursion that input could deepen.
 import { limits, utf8Bytes } from "@signalbox/protocol";
 import { bounds } from "../bounds.ts";
-import { shapeProblem } from "../json-shape.ts";
-import { didYouMean, editDistance } from "../nearest.ts";
-import { isRecord, refuse, shown, warn, type Notes } from "../problems.ts";
+import { shapeProblem } from "../../document/json-shape.ts";
+import { didYouMean, editDistance } from "../../document/nearest.ts";
+import { isRecord, refuse, shown, warn, type Notes } from "../../document/problems.ts";
 import { foreignDialect, keywordKind, misspeltKeyword, subschemasOf, typeNames, type Dialect } from "./keywords.ts";
 import { dialectOf } from "./dialects.ts";
 import { formatNames } from "./format-names.ts";

@@ -1,8 +1,8 @@
 // Readers for the parts that manifests are made of; each notes what is wrong and goes on, so that all problems are seen.
-import { bounds } from "../bounds.ts";
-import { didYouMean } from "../nearest.ts";
-import { isRecord, refuse, shown, under, type Notes } from "../problems.ts";
-import { parseDuration, parseSize, type Reading } from "../units.ts";
+import { bounds } from "./bounds.ts";
+import { didYouMean } from "./nearest.ts";
+import { isRecord, refuse, shown, under, type Notes } from "./problems.ts";
+import { parseDuration, parseSize, type Reading } from "./units.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

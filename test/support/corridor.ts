@@ -1,0 +1,177 @@
+// The whole corridor with real parts (SQLite in a folder of its own, hub, driver, directory, catalog), a clock by hand and workers by hand.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SignalboxError } from "@signalbox/protocol";
+import { base64url, sha256, systemChance } from "../../packages/runtime/src/adapters/system/crypto.ts";
+import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.ts";
+import type { Call } from "../../packages/runtime/src/call/types.ts";
+import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
+import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
+import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
+import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../packages/runtime/src/ledger/port.ts";
+import { createRuntime, type Runtime } from "../../packages/runtime/src/runtime.ts";
+import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import type { Asked, InvokeAnswer, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
+import type { Principal } from "../../packages/runtime/src/tenancy/types.ts";
+import { at0 } from "./calls.ts";
+import { HandClock } from "./hand-clock.ts";
+import { hubLimits, register, type WorkerSays } from "./hand-hub.ts";
+import { HandStream } from "./hand-stream.ts";
+
+/** The real ledger, with a switch that stands for a disk that is full, and one for a store that cannot be read. */
+class SwitchedLedger extends SqliteLedger {
+  full = false;
+  unreadable = false;
+
+  override commit(unit: Unit): Promise<CommitOutcome> {
+    return this.full ? Promise.reject(new LedgerUnavailable("the disk is full")) : super.commit(unit);
+  }
+  override async probe(): Promise<void> {
+    if (this.full) throw new LedgerUnavailable("the disk is full");
+    return super.probe();
+  }
+  override async grants(tenant: string) {
+    if (this.unreadable) throw new LedgerUnavailable("the store is away");
+    return super.grants(tenant);
+  }
+  override async keyByHash(hash: string) {
+    if (this.unreadable) throw new LedgerUnavailable("the store is away");
+    return super.keyByHash(hash);
+  }
+}
+
+export interface ToolText {
+  readonly name?: string;
+  readonly version?: string;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** `pay@1.0.0`: takes an amount and perhaps a note, may not be repeated, and asks for nothing. */
+export function manifest({ name = "pay", version = "1.0.0", spec = {} }: ToolText = {}) {
+  return {
+    apiVersion: "signalbox.dev/v1",
+    kind: "Tool",
+    metadata: { name, version, owner: "team-pay", description: "Pays an amount." },
+    spec: {
+      executor: { type: "worker" },
+      input: {
+        type: "object",
+        properties: { amount: { type: "number" }, note: { type: "string" } },
+        required: ["amount"],
+        additionalProperties: false,
+      },
+      side_effect_class: "non_idempotent_write",
+      timeout: "20s",
+      ...spec,
+    },
+  };
+}
+
+export class Corridor {
+  readonly clock = new HandClock(at0);
+  readonly ledger: SwitchedLedger;
+  readonly runtime: Runtime;
+  readonly service: Service;
+  readonly figures: (readonly [name: string, labels: Labels])[] = [];
+  readonly logged: string[] = [];
+  readonly #folder = mkdtempSync(join(tmpdir(), "corridor-"));
+  #grants = 0;
+
+  constructor(limits: Partial<HubLimits> = {}) {
+    const { clock } = this;
+    this.ledger = new SwitchedLedger({ path: join(this.#folder, "ledger.db"), auditKey: Buffer.alloc(32, 7), lane: "r1", now: () => clock.now() });
+    const log = (_fields: object, message: string): void => void this.logged.push(message);
+    this.runtime = createRuntime({
+      replica: "r1",
+      version: "0.0.0",
+      ledger: this.ledger,
+      line: new Line(),
+      clock,
+      chance: systemChance(),
+      hash: sha256,
+      base64url,
+      meters: {
+        count: (name, labels = {}) => void this.figures.push([name, labels]),
+        observe: () => undefined,
+        text: async () => "",
+      },
+      log: { info: log, warn: log, error: log },
+      limits: { ...hubLimits, ...limits },
+    });
+    this.service = this.runtime.service;
+  }
+
+  async close(): Promise<void> {
+    this.runtime.driver.stop();
+    await this.ledger.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Registers a tool of `acme` (or of another tenant) and makes it active. */
+  async tool(text: ToolText = {}, tenant = "acme"): Promise<void> {
+    await this.service.registerTool(asked({ tenant, scopes: new Set(["tools:write"]) }), manifest(text), {});
+  }
+
+  async grant(permissions: readonly string[], subject = "user:ann", tenant = "acme"): Promise<string> {
+    const grantId = `grant_${++this.#grants}`;
+    const row = { tenant, grantId, subject, project: "", permissions, roles: [], createdAt: at0, createdBy: "user:root", expiresAt: null, revokedAt: null };
+    await this.ledger.commit({ writes: [{ op: "insert_grant", row }] });
+    this.runtime.directory.changed(tenant);
+    return grantId;
+  }
+
+  worker(workerId: string, says: WorkerSays = {}): HandStream {
+    const stream = new HandStream();
+    this.runtime.driver.attach(stream, { tenant: says.tenant ?? "acme", principal: "service:worker" });
+    stream.say(register(workerId, says));
+    return stream;
+  }
+
+  invoke(request: Partial<InvokeRequest> = {}, by: Asked = asked()): Promise<InvokeAnswer> {
+    return this.service.invoke(by, { tool: "pay", input: { amount: 5 }, mode: "async", ...request });
+  }
+
+  async rows(tenant = "acme"): Promise<readonly Call[]> {
+    return (await this.ledger.listCalls({ tenant }, 100)).items;
+  }
+
+  /** Newest first, without what makes the chain. */
+  async audit(tenant = "acme"): Promise<Partial<AuditRecord>[]> {
+    const { items } = await this.ledger.listAudit({ tenant }, 100);
+    return items.map(({ lane: _lane, seq: _seq, prevHash: _prevHash, hash: _hash, ...draft }) => draft);
+  }
+
+  async eventsOf(callId: string): Promise<(readonly [type: string, data: unknown])[]> {
+    const events = await this.ledger.events("acme", callId, 0, 100);
+    return events.map((event) => [event.type, JSON.parse(event.dataJson)] as const);
+  }
+}
+
+/** Ann's request: a key of acme, project shop, that may invoke. */
+export function asked(principal: Partial<Principal> = {}, more: Partial<Asked> = {}): Asked {
+  return {
+    requestId: "req_7",
+    principal: { tenant: "acme", project: "shop", name: "user:ann", keyId: "key_1", scopes: new Set(["tools:invoke"]), roles: [], ...principal },
+    ...more,
+  };
+}
+
+export interface Refused {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly executionId: string | undefined;
+}
+
+/** The error that a request must be answered with. */
+export async function refusal(asking: Promise<unknown>): Promise<Refused> {
+  try {
+    await asking;
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    const { code, message, details, executionId } = error;
+    return { code, message, details, executionId };
+  }
+  throw new Error("the request was not refused");
+}

@@ -1,0 +1,59 @@
+// A driver with everything around it in a test's hands: clock, ledger, streams; the hub is the real one.
+import type { CallIdentity } from "../../packages/runtime/src/call/types.ts";
+import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
+import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
+import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
+import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";
+import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import { at0, identityOf } from "./calls.ts";
+import { HandClock, settled } from "./hand-clock.ts";
+import { believe, hubLimits, register, type WorkerSays } from "./hand-hub.ts";
+import { HandStream } from "./hand-stream.ts";
+import { MemoryLedger } from "./memory-ledger.ts";
+
+export class HandDriver {
+  readonly clock = new HandClock(at0);
+  readonly ledger = new MemoryLedger();
+  readonly hub = new Hub("r1", hubLimits, new Line(), at0 - 15_000);
+  /** Counts and figures: `name{label="value"}` → what was added or observed. */
+  readonly figures: (readonly [name: string, labels: Labels, value: number])[] = [];
+  readonly logged: string[] = [];
+  readonly driver: Driver;
+
+  constructor() {
+    const log = (_fields: object, message: string): void => void this.logged.push(message);
+    this.driver = new Driver({
+      hub: this.hub,
+      ledger: this.ledger.asLedger,
+      clock: this.clock,
+      log: { info: log, warn: log, error: log },
+      meters: {
+        count: (name, labels = {}, by = 1) => void this.figures.push([name, labels, by]),
+        observe: (name, value, labels = {}) => void this.figures.push([name, labels, value]),
+        text: async () => "",
+      },
+      checkFor: async () => believe,
+    });
+  }
+
+  worker(workerId: string, says: WorkerSays = {}): HandStream {
+    const stream = new HandStream();
+    this.driver.attach(stream, { tenant: says.tenant ?? "acme", principal: "service:worker" });
+    stream.say(register(workerId, says));
+    return stream;
+  }
+
+  admit(callId: string, changes: Partial<CallIdentity> = {}): Promise<CommitOutcome> {
+    return this.driver.admit(identityOf({ callId, ...changes }), null, believe, this.clock.monotonic());
+  }
+
+  /** Admitted, stored, and with its worker, where one was free. */
+  async given(callId: string, changes: Partial<CallIdentity> = {}): Promise<void> {
+    await this.admit(callId, changes);
+    await settled();
+  }
+
+  stateOf(callId: string): string | undefined {
+    return this.ledger.calls.get(`acme/${callId}`)?.state;
+  }
+}
