@@ -20,6 +20,7 @@ describe("the house as it stands", () => {
       "cli",
       "corridor",
       "dispatch",
+      "document",
       "ledger",
       "policy",
       "registry",
@@ -83,6 +84,7 @@ describe("each rule goes red", () => {
       `const x = await import("../adapters/clock/clock.ts");`,
       "an arrow upward, from policy to adapters",
     ],
+    ["document/a.ts", `import { x } from "../policy/set.ts";`, "an arrow upward, from document to policy"],
     ["runtime.ts", `import "./compose.ts";`, "an arrow upward, from runtime.ts to compose.ts"],
     ["adapters/a.ts", `import * as x from "../cli/main.ts";`, "an arrow upward, from adapters to cli"],
     ["helpers/a.ts", `import { x } from "../call/types.ts";`, "the table of floors lacks helpers"],
@@ -93,6 +95,9 @@ describe("each rule goes red", () => {
   test("rooms: what is allowed stays green", () => {
     const text = `import { isTerminal } from "../call/types.ts";\nimport type { Key } from "../tenancy/types.ts";\nimport { x } from "./b.ts";`;
     expect(checkRooms([file(`${runtime}/ledger/port.ts`, text)])).toEqual([]);
+    expect(checkRooms([file(`${runtime}/policy/a.ts`, `import { refuse } from "../document/problems.ts";`)])).toEqual(
+      [],
+    );
     expect(checkRooms([file(`${runtime}/adapters/a.ts`, `import { step } from "../call/step.ts";`)])).toEqual([]);
   });
 

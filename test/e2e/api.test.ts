@@ -206,6 +206,29 @@ test("API-14: a foreign id cannot be resolved either, nor found by a list or in 
   expect(await bob.audit({ execution_id: id })).toEqual([]);
 });
 
+test("API-14: within a tenant, a key sees the calls of its own project", async () => {
+  const { rest: ops } = await stack.makeKey({
+    principal: "user:ops",
+    scopes: operator,
+    grants: ["*"],
+    project: "ops",
+  });
+  const { execution_id: id = "" } = (await alice.invoke({ tool: "echo", input: {} })).body;
+  for (const [method, tail] of [
+    ["GET", ""],
+    ["GET", "/events"],
+    ["POST", "/cancel"],
+  ] as const) {
+    const answer = await ops.ask(method, `/v1/executions/${id}${tail}`);
+    expect([answer.status, answer.body.error?.code]).toEqual([404, "execution_not_found"]);
+  }
+  expect((await ops.get("/v1/executions")).body.items).toEqual([]);
+  const { status, body } = await ops.invoke({ tool: "echo", project: "default", input: {} });
+  expect([status, body.error?.code]).toEqual([403, "forbidden"]);
+  // Who may administer the tenant sees all of it.
+  expect((await admin.call(id)).status).toBe("succeeded");
+});
+
 test("API-17: an output that breaks its schema is the tool's fault, and the caller never sees it", async () => {
   const answer = await alice.invoke({ tool: "bad", input: {} });
   expect([answer.status, answer.body.error?.code, answer.body.error?.retryable]).toEqual([

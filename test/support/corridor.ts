@@ -69,17 +69,20 @@ export function manifest({ name = "pay", version = "1.0.0", spec = {} }: ToolTex
 }
 
 export class Corridor {
-  readonly clock = new HandClock(at0);
+  readonly clock: HandClock;
   readonly ledger: SwitchedLedger;
   readonly runtime: Runtime;
   readonly service: Service;
   readonly figures: (readonly [name: string, labels: Labels])[] = [];
   readonly logged: string[] = [];
-  readonly #folder = mkdtempSync(join(tmpdir(), "corridor-"));
+  readonly #folder: string;
   #grants = 0;
 
-  constructor(limits: Partial<HubLimits> = {}) {
-    const { clock } = this;
+  /** @param before a corridor that was killed: its data folder and its clock go on */
+  constructor(limits: Partial<HubLimits> = {}, before?: Corridor) {
+    const clock = before?.clock ?? new HandClock(at0);
+    this.clock = clock;
+    this.#folder = before === undefined ? mkdtempSync(join(tmpdir(), "corridor-")) : before.#folder;
     this.ledger = new SwitchedLedger({ path: join(this.#folder, "ledger.db"), auditKey: Buffer.alloc(32, 7), lane: "r1", now: () => clock.now() });
     const log = (_fields: object, message: string): void => void this.logged.push(message);
     this.runtime = createRuntime({
@@ -102,9 +105,14 @@ export class Corridor {
     this.service = this.runtime.service;
   }
 
-  async close(): Promise<void> {
+  /** Ends the process, as far as anybody outside can tell; what the ledger has is all that is left. */
+  async kill(): Promise<void> {
     this.runtime.driver.stop();
     await this.ledger.close();
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

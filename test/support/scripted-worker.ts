@@ -1,7 +1,7 @@
 // A worker that says what a test tells it to, over real gRPC: in the SDK's messages, or in bytes of its own.
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import {
-  decodeRuntime,
   encodeWorker,
   type FromRuntime,
   type HandlerOffer,
@@ -77,10 +77,11 @@ export function openStream(address: string, key: string): ScriptedWorker {
   });
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${key}`);
-  const call = client.makeBidiStreamRequest<Uint8Array, FromRuntime>(
+  const call = client.makeBidiStreamRequest<Uint8Array, readonly FromRuntime[]>(
     workService.connect.path,
-    (bytes) => Buffer.from(bytes),
-    decodeRuntime,
+    // A batch of one frame, whatever its bytes are.
+    (frame) => Buffer.from(new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(frame).finish()),
+    workService.connect.responseDeserialize,
     metadata,
   );
   const heard: FromRuntime[] = [];
@@ -95,9 +96,9 @@ export function openStream(address: string, key: string): ScriptedWorker {
       resolve(`${code} ${details}`);
     });
   });
-  call.on("data", (message: FromRuntime) => {
-    heard.push(message);
-    untaken.push(message);
+  call.on("data", (messages: readonly FromRuntime[]) => {
+    heard.push(...messages);
+    untaken.push(...messages);
     for (const listener of listeners) listener();
   });
   const self: ScriptedWorker = {

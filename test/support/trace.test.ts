@@ -9,6 +9,8 @@ const call: CallRow = {
   side_effect_class: "irreversible_action",
   fence: 2,
   event_seq: 4,
+  input_json: "{}",
+  idempotency_key: "order-1",
 };
 const of = { tenant: "acme", call_id: "exec_1" };
 const event = (seq: number, type: string, data_json = "{}"): EventRow => ({ ...of, seq, type, data_json });
@@ -121,6 +123,16 @@ const broken: readonly [name: string, trace: Trace, words: readonly string[]][] 
     { ...good, audit: [{ ...of, action: "call.settled", status: "cancelled" }] },
     ["exec_1: is succeeded, but the audit tells these ends: cancelled"],
   ],
+  [
+    "a denied call keeps nothing",
+    {
+      ...good,
+      calls: [{ ...call, state: "denied", input_json: null }],
+      events: [...good.events.slice(0, 3), event(4, "denied")],
+      audit: [{ ...of, action: "call.denied", status: "denied" }],
+    },
+    ["exec_1: was denied and kept its arguments or its key"],
+  ],
   ["nothing is stranded", open, ["exec_1: was left running"]],
   [
     "the chain holds",
@@ -157,7 +169,14 @@ test("a person who says that it had not happened allows one start more", () => {
 });
 
 test("equal call ids of two tenants are two calls", () => {
-  const other = { ...call, tenant: "beta", state: "denied", event_seq: 1, fence: 1 } as const;
+  const other = {
+    ...call,
+    tenant: "beta",
+    state: "denied",
+    event_seq: 1,
+    input_json: null,
+    idempotency_key: null,
+  } as const;
   const both: Trace = {
     ...good,
     calls: [call, other],

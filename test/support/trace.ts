@@ -13,6 +13,8 @@ export interface CallRow {
   readonly side_effect_class: SideEffectClass;
   readonly fence: number;
   readonly event_seq: number;
+  readonly input_json: string | null;
+  readonly idempotency_key: string | null;
 }
 
 export interface AttemptRow {
@@ -63,7 +65,9 @@ export async function readTrace(dataDir: string): Promise<Trace> {
     const key = Buffer.from(readFileSync(join(dataDir, "audit.key"), "utf8").trim(), "hex");
     const verdict = await verifyAuditFile(path, key);
     return {
-      calls: all("SELECT tenant, call_id, state, side_effect_class, fence, event_seq FROM calls"),
+      calls: all(
+        "SELECT tenant, call_id, state, side_effect_class, fence, event_seq, input_json, idempotency_key FROM calls",
+      ),
       attempts: all(
         "SELECT tenant, call_id, fence, started_at, ended_at FROM attempts ORDER BY tenant, call_id, fence",
       ),
@@ -93,6 +97,7 @@ export function brokenRules(trace: Trace, options: TraceOptions = {}): string[] 
         ...unsafeStartsOnce(call, attemptsOf(call), eventsOf(call)),
         ...attemptsEnd(call, attemptsOf(call)),
         ...auditedOnce(call, auditOf(call)),
+        ...deniedKeepsNothing(call),
         ...notStranded(call, options.mayBeOpen ?? []),
       ].map((broken) => `${call.call_id}: ${broken}`),
     ),
@@ -157,6 +162,12 @@ function auditedOnce({ state }: CallRow, audit: readonly AuditRow[]): string[] {
   const told = audit.filter(({ action }) => endActions.has(action)).map(({ status }) => status ?? "no status");
   const wanted = isTerminal(state) ? [state] : [];
   return told.join() === wanted.join() ? [] : [`is ${state}, but the audit tells these ends: ${told.join() || "none"}`];
+}
+
+/** Who was refused leaves hashes behind, and may use the key again. */
+function deniedKeepsNothing({ state, input_json, idempotency_key }: CallRow): string[] {
+  if (state !== "denied") return [];
+  return input_json === null && idempotency_key === null ? [] : ["was denied and kept its arguments or its key"];
 }
 
 /** An end, or a question put to a person. */

@@ -66,6 +66,8 @@ export { decodeRuntime, decodeWorker, encodeRuntime, encodeWorker } from "./code
 export type { FromRuntime } from "./codec.ts";
 export { grpcMethod, workService } from "./grpc-service.ts";
 export type { GrpcMethod, MethodCodec } from "./grpc-service.ts";
-export { createOutbox } from "./outbox.ts";
+export { createBatch } from "./batch.ts";
+export type { Batch, BatchOptions } from "./batch.ts";
+export { createOutbox, weigh } from "./outbox.ts";
 export type { Outbox, OutboxOptions } from "./outbox.ts";
 export { createPipe } from "./pipe.ts";

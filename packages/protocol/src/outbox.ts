@@ -54,7 +54,7 @@ function isOutput(message: WorkerMessage | FromRuntime): boolean {
 }
 
 /** About the bytes a message holds in memory; text counts one byte a character. */
-function weigh(message: WorkerMessage | FromRuntime): number {
+export function weigh(message: WorkerMessage | FromRuntime): number {
   switch (message.type) {
     case "output":
       return overheadBytes + message.chunk.length;

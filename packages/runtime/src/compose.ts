@@ -65,7 +65,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
   const firstStart = !existsSync(folder.ledgerFile);
   const clock = systemClock();
   const chance = systemChance();
-  const log = createLog(options.log ?? "json");
+  const log = createLog(options.log ?? "pretty");
   const meters = otelMeters();
   const replica = `${hostname()}-embedded`.slice(0, limits.nameCharsMax);
   const ledger = openLedger(folder, clock, log, (commit) => {
@@ -95,11 +95,18 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     const parts = await openDoors(runtime, options, log);
     const echo = serveEcho(runtime.driver, replica);
     const echoRuns = echo.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in echo stopped"));
-    const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
-    if (secret !== undefined) writeClientFile(folder, { url: openUrl, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
-    await registerFolders(runtime, options.toolsDirs, log);
+    const all = { runtime, ledger, echo, echoRuns, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
+    try {
+      const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
+      if (secret !== undefined) writeClientFile(folder, { url: openUrl, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
+      await registerFolders(runtime, options.toolsDirs, log);
+    } catch (error) {
+      // Open doors would keep the process from ending.
+      await running({ ...all, drainMs: 0 }).stop();
+      throw error;
+    }
     parts.grpc.setServing(true);
-    return running({ runtime, ledger, echo, echoRuns, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs });
+    return running(all);
   } catch (error) {
     await ledger.close();
     throw error;
@@ -144,7 +151,8 @@ async function openDoors(runtime: Runtime, options: DevOptions, log: Log): Promi
     service: runtime.service,
     host: options.host,
     port: options.httpPort,
-    log,
+    // A line for every request is for machines to read; people get what needs them.
+    log: options.log === "json" ? log : { info: () => undefined, error: (fields, message) => log.error({ ...fields }, message) },
     // The door refuses by itself; asking once more writes the refusal down.
     onForbidden: (asked, scope) => runtime.refusals.requireScope(asked.principal, scope, asked.requestId).catch(() => undefined),
   });

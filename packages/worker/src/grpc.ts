@@ -1,6 +1,6 @@
 // The worker's door: the gRPC stream to the runtime, and the clocks, chance, timers and log of this process.
 import { Client, credentials, Metadata, status, type ChannelCredentials, type ClientDuplexStream } from "@grpc/grpc-js";
-import { createOutbox, limits, workService, type FromRuntime, type WorkerMessage } from "@signalbox/protocol";
+import { createBatch, createOutbox, limits, weigh, workService, type FromRuntime, type WorkerMessage } from "@signalbox/protocol";
 import { ConnectRefused, type WorkerStream, type World } from "./ports.ts";
 
 export interface TlsOptions {
@@ -20,7 +20,7 @@ export interface GrpcOptions {
   readonly insecure?: boolean;
 }
 
-type Call = ClientDuplexStream<WorkerMessage, FromRuntime>;
+type Call = ClientDuplexStream<readonly WorkerMessage[], readonly FromRuntime[]>;
 type CallError = Error & { readonly code?: number; readonly details?: string };
 
 const connectMsMax = 10_000;
@@ -124,15 +124,19 @@ function workerStream(client: Client, call: Call): WorkerStream {
     if (!open) return;
     open = false;
     closedFor = reason;
+    batch.flush();
     call.resume(); // reads on, and drops what it reads, so that the end of the stream is seen
     call.end(); // what was sent before is still written
     const timer = setTimeout(() => call.cancel(), closeMsMax);
     call.once("status", () => clearTimeout(timer));
   };
-  const outbox = createOutbox<WorkerMessage>({
-    write: (message, written) => call.write(message, written),
-    overflow: close,
+  const batch = createBatch<WorkerMessage>({
+    write: (messages, written) => call.write(messages, written),
+    // In the next turn: handlers that end in this one report together.
+    defer: (flush) => void setImmediate(flush),
+    weigh,
   });
+  const outbox = createOutbox<WorkerMessage>({ write: (message, written) => batch.add(message, written), overflow: close });
   call.on("error", (error) => closed("details" in error ? String(error.details) : error.message));
   call.once("status", ({ details }) => closed(details));
   return {
@@ -142,8 +146,10 @@ function workerStream(client: Client, call: Call): WorkerStream {
     close,
     listen(on) {
       tellClosed = on.closed;
-      if (open) call.on("data", (message: FromRuntime) => open && on.message(message));
-      else queueMicrotask(tellOnce);
+      if (!open) return queueMicrotask(tellOnce);
+      call.on("data", (messages: readonly FromRuntime[]) => {
+        for (const message of messages) if (open) on.message(message);
+      });
     },
   };
 }

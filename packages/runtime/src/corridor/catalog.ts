@@ -6,7 +6,7 @@ import { createToolResolver, type MaySee, type ToolResolver } from "../registry/
 import { compileToolSchemas, type CompiledSchema } from "../registry/schema.ts";
 import { SchemaCache } from "../registry/schema-cache.ts";
 import type { ToolVersion } from "../registry/types.ts";
-import { resultCheck } from "./check-result.ts";
+import { resultCheck, type ValidateOutput } from "./check-result.ts";
 import type { Hash } from "./ports.ts";
 
 export interface ReadyTool {
@@ -14,6 +14,11 @@ export interface ReadyTool {
   readonly input: CompiledSchema;
   readonly check: ResultCheck;
 }
+
+const uncheckable: ValidateOutput = () => ({
+  ok: false,
+  errors: [{ pointer: "", keyword: "internal", message: "the tool's stored schemas no longer compile; publish a new version" }],
+});
 
 /** Compiled tool versions kept at most; one compiles again in a few ms. */
 const readyToolsMax = 2_000;
@@ -51,7 +56,13 @@ export class Catalog {
   /** The check for a call that was admitted before this process started. */
   async checkFor(call: Call): Promise<ResultCheck> {
     const version = await this.#ledger.toolVersion(call.toolTenant, call.tool, call.version);
-    return version === undefined ? resultCheck(undefined, this.#hash) : this.ready(version).check;
+    if (version === undefined) return resultCheck(undefined, this.#hash);
+    try {
+      return this.ready(version).check;
+    } catch {
+      // One such tool must not keep a runtime from starting; its open calls end, but with no result that nobody could check.
+      return resultCheck(uncheckable, this.#hash);
+    }
   }
 
   forget(tenant: string, tool: string): void {

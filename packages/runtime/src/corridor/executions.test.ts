@@ -27,7 +27,7 @@ describe("who may see a call", () => {
     for (const other of [asked({ project: "office", scopes: reader.principal.scopes }), asked({ tenant: "other", scopes: new Set(["*"]) })]) {
       expect(await refusal(service.getExecution(other, call.callId))).toEqual(unknown);
       expect(await refusal(service.listEvents(other, call.callId, 0, 10))).toEqual(unknown);
-      expect(await refusal(service.cancel(other, call.callId))).toEqual(other.principal.scopes.has("*") || other.principal.scopes.has("calls:cancel") ? unknown : expect.anything());
+      expect(await refusal(service.cancel(other, call.callId))).toEqual(unknown);
       expect(await refusal(service.resolve(other, call.callId, { verdict: "fail" }))).toEqual(unknown);
     }
   });
@@ -112,6 +112,7 @@ describe("cancel", () => {
     const { call } = await corridor.invoke();
     corridor.ledger.full = true;
     const answer = corridor.service.cancel(reader, call.callId);
+    await settled();
     await corridor.clock.pass(30_000);
     expect(await answer).toMatchObject({ stopping: true, call: { state: "queued" } });
   });

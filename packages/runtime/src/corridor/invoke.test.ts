@@ -1,4 +1,5 @@
 // The order of the stages, proved by requests that more than one of them would refuse, and what each refusal leaves behind.
+import { parseJson } from "@signalbox/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { asked, Corridor, refusal } from "../../../../test/support/corridor.ts";
 
@@ -171,7 +172,9 @@ describe("the input, before the key", () => {
 
   test("digits that a double would lose reach the worker", async () => {
     const worker = corridor.worker("w1");
-    await corridor.invoke({ input: { amount: JSON.rawJSON("12345678901234567890.10") } });
+    const input = parseJson('{"amount":12345678901234567890.10}', { depthMax: 64 });
+    expect(input.ok).toBe(true);
+    await corridor.invoke({ input: input.ok ? input.value : undefined });
     expect(worker.sent.at(-1)).toMatchObject({ argsJson: '{"amount":12345678901234567890.10}' });
   });
 

@@ -70,7 +70,7 @@ describe("the same key again", () => {
     const worker = corridor.worker("w1", { capacity: 2 });
     const [one, other] = await Promise.all([corridor.invoke(keyed), corridor.invoke(keyed)]);
     expect(one.call.callId).toBe(other.call.callId);
-    expect([one.replayed, other.replayed].toSorted()).toEqual([false, true]);
+    expect(one.replayed).not.toBe(other.replayed);
     await corridor.invoke();
     expect(await corridor.rows()).toHaveLength(2);
     expect(worker.words().filter((words) => words.startsWith("invoke"))).toHaveLength(2);

@@ -235,8 +235,9 @@ export function forget(state: HubState, entry: LiveCall): void {
 
 export function schedule(state: HubState, entry: LiveCall, now: number): void {
   let at = nextDueAt(entry.live.call, now);
-  // Due already, but held back until absent workers had their time; else a look in the next instant, never in this one.
-  if (at <= now) at = now < state.sweepFrom && sessionOf(state, entry) === undefined ? state.sweepFrom : now + 1;
+  // Due already, but held back until its absent worker had its time; else a look in the next instant, never in this one.
+  const away = entry.live.call.workerId !== null && sessionOf(state, entry) === undefined;
+  if (at <= now) at = away && now < state.sweepFrom ? state.sweepFrom : now + 1;
   // Later than what is on the heap already: the earlier look will push it again.
   if (at >= entry.dueAt) return;
   entry.dueAt = at;

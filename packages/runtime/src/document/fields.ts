@@ -1,27 +1,32 @@
-// Readers for the parts that manifests are made of; each notes what is wrong and goes on, so that all problems are seen.
-import { bounds } from "./bounds.ts";
+// Readers for the parts that documents are made of; each notes what is wrong and goes on, so that all problems are seen.
+import { documentBounds } from "./bounds.ts";
 import { didYouMean } from "./nearest.ts";
 import { isRecord, refuse, shown, under, type Notes } from "./problems.ts";
 import { parseDuration, parseSize, type Reading } from "./units.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The mapping at `path` with its unknown keys refused; undefined (and noted) when it is none. */
-export function readFields(value: unknown, path: string, known: readonly string[], notes: Notes): Fields | undefined {
+/**
+ * The mapping at `path` with its unknown keys refused; undefined (and noted) when it is none.
+ * @param hint what to say of an unknown key, where there is more to say than which keys are known
+ */
+export function readFields(
+  value: unknown,
+  path: string,
+  known: readonly string[],
+  notes: Notes,
+  hint?: (key: string) => string | undefined,
+): Fields | undefined {
   if (!isRecord(value)) {
     refuse(notes, path, `must be a mapping, not ${shown(value)}`);
     return undefined;
   }
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
-    refuse(notes, under(path, key), "is an unknown key", unknownKeyHint(key, known));
+    const advice = hint?.(key) ?? didYouMean(key, known) ?? `known keys: ${known.join(", ")}`;
+    refuse(notes, under(path, key), "is an unknown key", advice);
   }
   return value;
-}
-
-function unknownKeyHint(key: string, known: readonly string[]): string {
-  if (key === "trust") return "trust is decided by the registry from where the tool comes from, never by its manifest";
-  return didYouMean(key, known) ?? `known keys: ${known.join(", ")}`;
 }
 
 /** Own keys only: a manifest has no `constructor` because objects have one. */
@@ -129,9 +134,10 @@ export function readList(
     refuse(notes, path, `must be a list, not ${shown(value)}`);
     return [];
   }
-  if (value.length > bounds.listItemsMax) refuse(notes, path, `has more than ${bounds.listItemsMax} entries`);
+  if (value.length > documentBounds.listItemsMax)
+    refuse(notes, path, `has more than ${documentBounds.listItemsMax} entries`);
   const items = new Set<string>();
-  for (const [index, entry] of value.slice(0, bounds.listItemsMax).entries()) {
+  for (const [index, entry] of value.slice(0, documentBounds.listItemsMax).entries()) {
     const item = readItem(entry, under(path, index));
     if (item === undefined) continue;
     if (items.has(item)) refuse(notes, under(path, index), `${shown(item)} stands there twice`);
@@ -154,8 +160,9 @@ export function readTextMap(
     return {};
   }
   const entries = Object.entries(value);
-  if (entries.length > bounds.mapEntriesMax) refuse(notes, path, `has more than ${bounds.mapEntriesMax} entries`);
-  const read = entries.slice(0, bounds.mapEntriesMax).flatMap(([name, text]): [string, string][] => {
+  if (entries.length > documentBounds.mapEntriesMax)
+    refuse(notes, path, `has more than ${documentBounds.mapEntriesMax} entries`);
+  const read = entries.slice(0, documentBounds.mapEntriesMax).flatMap(([name, text]): [string, string][] => {
     const here = under(path, name);
     if (readText(name, here, names, notes) === undefined) return [];
     const good = readText(text, here, texts, notes);

@@ -1,5 +1,5 @@
 // Finds the names that somebody may have meant, by edit distance.
-import { bounds } from "./bounds.ts";
+import { documentBounds } from "./bounds.ts";
 
 /**
  * Edits (insert, delete, replace, swap of neighbours) between two texts.
@@ -41,13 +41,13 @@ export function nearNames(name: string, names: Iterable<string>): readonly strin
   const found: { readonly candidate: string; readonly distance: number }[] = [];
   let seen = 0;
   for (const candidate of names) {
-    if (++seen > bounds.nearNamesLookedAtMax) break;
+    if (++seen > documentBounds.nearNamesLookedAtMax) break;
     const distance = editDistance(wanted, plain(candidate.slice(0, 128)), max);
     if (distance <= max) found.push({ candidate, distance });
   }
   return found
     .sort((one, other) => one.distance - other.distance)
-    .slice(0, bounds.nearNamesMax)
+    .slice(0, documentBounds.nearNamesMax)
     .map(({ candidate }) => candidate);
 }
 

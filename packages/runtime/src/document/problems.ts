@@ -1,5 +1,5 @@
-// Problems of a document as data, collected all at once so that an author fixes a manifest in one go.
-import { bounds } from "./bounds.ts";
+// Problems of a document as data, collected all at once so that an author fixes it in one go.
+import { documentBounds } from "./bounds.ts";
 
 export interface Problem {
   /** Where: `spec.executor.runtime`, `spec.input#/properties/a`; empty for the document itself. */
@@ -18,7 +18,7 @@ export interface Notes {
 export const newNotes = (): Notes => ({ problems: [], warnings: [] });
 
 function note(list: Problem[], path: string, message: string, hint?: string): void {
-  if (list.length >= bounds.problemsMax) return;
+  if (list.length >= documentBounds.problemsMax) return;
   list.push(hint === undefined ? { path, message } : { path, message, hint });
 }
 

@@ -1,4 +1,4 @@
-// Reads the durations and sizes of a manifest: `30s` into milliseconds, `64Mi` into bytes.
+// Reads the durations and sizes of a document: `30s` into milliseconds, `64Mi` into bytes.
 
 export type Reading =
   | { readonly ok: true; readonly value: number }

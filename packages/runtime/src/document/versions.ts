@@ -1,5 +1,5 @@
 // Versions (SemVer 2.0.0) and ranges of them: which version a name and a wish come to.
-import { bounds } from "./bounds.ts";
+import { documentBounds } from "./bounds.ts";
 
 export interface Version {
   readonly major: number;
@@ -20,7 +20,7 @@ function preOf(text: string | undefined): readonly (string | number)[] {
 
 /** Undefined for anything but one exact version: no `v`, no missing parts, no spaces. */
 export function parseVersion(text: string): Version | undefined {
-  const match = text.length > bounds.versionCharsMax ? null : versionPattern.exec(text);
+  const match = text.length > documentBounds.versionCharsMax ? null : versionPattern.exec(text);
   if (match === null) return undefined;
   return { major: Number(match[1]), minor: Number(match[2]), patch: Number(match[3]), pre: preOf(match[4]) };
 }
@@ -108,7 +108,7 @@ function parseClause(text: string): Comparator[] | undefined {
 
 /** `^1.2.0`, `~1.2`, `1.x`, `1`, `*`, `>=1 <2`, `1.2.0`: clauses apart by spaces, all of which must hold. */
 export function parseRange(text: string): VersionRange | undefined {
-  if (text.length > bounds.versionCharsMax) return undefined;
+  if (text.length > documentBounds.versionCharsMax) return undefined;
   const clauses = text
     .trim()
     .replaceAll(/([<>=~^])\s+/g, "$1")

@@ -1,8 +1,6 @@
 // The registry's own bounds on what a manifest or a schema may ask for; the shared limits stand in @signalbox/protocol.
 
 export const bounds = {
-  /** Problems reported for one document; the rest is counted, not listed. */
-  problemsMax: 100,
   /** JSON values in one manifest; guards against wide documents that stay under the byte limit. */
   manifestValuesMax: 20_000,
   manifestDepthMax: 48,
@@ -15,13 +13,10 @@ export const bounds = {
   descriptionCharsMax: 4_000,
   labelsMax: 64,
   labelCharsMax: 256,
-  listItemsMax: 256,
-  mapEntriesMax: 256,
   textCharsMax: 1_024,
   pathCharsMax: 1_024,
   envValueCharsMax: 8_192,
   hostCharsMax: 253,
-  versionCharsMax: 128,
 
   graceMsMax: 60_000,
   retryAttemptsMax: 10,
@@ -65,6 +60,4 @@ export const bounds = {
 
   compiledSchemasMax: 1_000,
   resolvedToolsMax: 10_000,
-  nearNamesMax: 3,
-  nearNamesLookedAtMax: 2_000,
 } as const;

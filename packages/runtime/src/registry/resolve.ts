@@ -1,10 +1,11 @@
 // Turns a name and a wished version into one pinned version: the tenant's own tool first, then the platform's.
 import { limits } from "@signalbox/protocol";
+import { documentBounds } from "../document/bounds.ts";
+import { nearNames } from "../document/nearest.ts";
+import { newestFirst, parseVersion, pickVersion } from "../document/versions.ts";
 import { bounds } from "./bounds.ts";
 import { Lru } from "./lru.ts";
-import { nearNames } from "../document/nearest.ts";
 import type { ToolRecord, ToolVersion } from "./types.ts";
-import { newestFirst, parseVersion, pickVersion } from "../document/versions.ts";
 
 /** What the resolver asks of the ledger. */
 export interface ToolReads {
@@ -50,7 +51,7 @@ export async function resolveTool(
   maySee: MaySee = () => false,
 ): Promise<Resolution> {
   // Longer names and wishes exist nowhere; looking them up would only cost.
-  if (name === "" || name.length > limits.nameCharsMax || requested.length > bounds.versionCharsMax)
+  if (name === "" || name.length > limits.nameCharsMax || requested.length > documentBounds.versionCharsMax)
     return notFound([], []);
   const home = await homeOf(reads, tenant, name);
   if (home === undefined) return notFound(await suggestions(reads, tenant, name, maySee), []);

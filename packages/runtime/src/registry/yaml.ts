@@ -1,8 +1,9 @@
 // Parses the text of a manifest: YAML 1.2 (JSON is a part of it) without custom tags, surprises or unbounded work.
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document } from "yaml";
 import { limits, parseJson, utf8Bytes } from "@signalbox/protocol";
-import { bounds } from "./bounds.ts";
+import { documentBounds } from "../document/bounds.ts";
 import { shown, type Problem } from "../document/problems.ts";
+import { bounds } from "./bounds.ts";
 
 export interface YamlProblem extends Problem {
   /** Both count from 1. */
@@ -54,7 +55,7 @@ export function parseDocument(text: string): ParsedDocument {
     const documents = [...new Composer(strict).compose(tokensOf(text, lines), true, text.length)];
     const [document] = documents;
     if (document === undefined) throw new Refused("is empty", 0);
-    const problems = [...document.errors, ...document.warnings].slice(0, bounds.problemsMax);
+    const problems = [...document.errors, ...document.warnings].slice(0, documentBounds.problemsMax);
     if (problems.length > 0)
       return { ok: false, problems: problems.map(({ pos, message }) => problemAt(pos[0], message)) };
     const more = documents[1];

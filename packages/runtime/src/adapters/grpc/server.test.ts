@@ -43,13 +43,13 @@ function health(client: Client): Promise<number[]> {
 
 /** A stream that has been let in. */
 async function connected(client: Client): Promise<{
-  call: ClientDuplexStream<WorkerMessage, FromRuntime>;
+  call: ClientDuplexStream<readonly WorkerMessage[], readonly FromRuntime[]>;
   ended: Promise<ServiceError>;
 }> {
   const { path, requestSerialize, responseDeserialize } = workService.connect;
   const metadata = new Metadata();
   metadata.set("authorization", "Bearer k");
-  const call = client.makeBidiStreamRequest<WorkerMessage, FromRuntime>(
+  const call = client.makeBidiStreamRequest<readonly WorkerMessage[], readonly FromRuntime[]>(
     path,
     requestSerialize,
     responseDeserialize,
@@ -93,7 +93,7 @@ test("a stop waits for streams to end, and takes no new ones", async () => {
   const { call, ended } = await connected(client);
   let stopped = false;
   const stop = server.stop(60_000).then(() => (stopped = true));
-  call.write({ type: "draining" });
+  call.write([{ type: "draining" }]);
   await runtime.hear("draining"); // still heard: the stream lives
   expect(stopped).toBe(false);
   runtime.close("shutting down");

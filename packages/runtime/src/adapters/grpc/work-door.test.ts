@@ -1,6 +1,7 @@
 // The Work service of a gRPC server: who gets in, what a broken or hostile peer can do, and how streams and servers end.
 import { Client, Metadata, credentials, status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
-import { decodeRuntime, encodeWorker, type FromRuntime, type WorkerMessage } from "@signalbox/protocol";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { encodeWorker, workService, type FromRuntime, type WorkerMessage } from "@signalbox/protocol";
 import { ConnectRefused, connectGrpc } from "@signalbox/worker";
 import { afterEach, expect, test } from "vitest";
 import { ScriptedRuntime, invokeOf, registered } from "./scripted-runtime.ts";
@@ -44,9 +45,9 @@ async function open(
   return { server, runtime, seen, address: `127.0.0.1:${server.port}` };
 }
 
-type RawCall = ClientDuplexStream<Uint8Array, FromRuntime>;
+type RawCall = ClientDuplexStream<Uint8Array, readonly FromRuntime[]>;
 
-/** A peer that is no SDK: sends the bytes it is given. */
+/** A peer that is no SDK: sends the bytes it is given, each time as a batch of one frame. */
 function dial(address: string, headers: Record<string, string> = { authorization: "Bearer good" }): RawCall {
   const client = new Client(address, credentials.createInsecure());
   cleanups.push(() => client.close());
@@ -54,8 +55,8 @@ function dial(address: string, headers: Record<string, string> = { authorization
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   const call: RawCall = client.makeBidiStreamRequest(
     "/signalbox.v1.Work/Connect",
-    (bytes: Uint8Array) => Buffer.from(bytes),
-    (bytes: Buffer) => decodeRuntime(bytes),
+    (frame: Uint8Array) => Buffer.from(new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(frame).finish()),
+    workService.connect.responseDeserialize,
     metadata,
   );
   call.on("error", () => {});
@@ -218,7 +219,7 @@ test("the runtime ends a stream: what it said before arrives, then the reason; i
   await runtime.hear("register");
   const heard: FromRuntime[] = [];
   const ended = new Promise<ServiceError>((resolve) => void call.on("status", resolve));
-  call.on("data", (message: FromRuntime) => heard.push(message));
+  call.on("data", (messages: readonly FromRuntime[]) => heard.push(...messages));
   runtime.say({ type: "go_away", reason: "deploy", reconnectTo: "" });
   runtime.close("deploy: zwölf Uhr\n");
   runtime.say({ type: "drain" });

@@ -1,10 +1,12 @@
 // The Work service of a gRPC server: lets a worker in by its key and hands its stream on as plain messages.
 import { status, Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import {
+  createBatch,
   createOutbox,
   cutText,
   errorTable,
   wellFormed,
+  weigh,
   workService,
   type ErrorCode,
   type RuntimeMessage,
@@ -26,7 +28,7 @@ export interface WorkDoorOptions<Identity extends object> {
   authenticateMsMax?: number;
 }
 
-type Call = ServerDuplexStream<WorkerMessage, RuntimeMessage>;
+type Call = ServerDuplexStream<readonly WorkerMessage[], readonly RuntimeMessage[]>;
 
 const authenticateMsMaxDefault = 10_000;
 /** How long a peer that reads nothing may hold up the end of its stream. */
@@ -110,6 +112,7 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
   const close = (reason: string): void => {
     if (!open) return;
     open = false;
+    batch.flush();
     call.resume(); // reads on, and drops what it reads, so that the end of the stream is seen
     // UNAVAILABLE is the code for "come back"; what was sent before is written first.
     call.emit("error", { code: status.UNAVAILABLE, details: oneLine(reason) });
@@ -117,10 +120,13 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
     call.once("close", () => clearTimeout(timer));
     queueMicrotask(() => closed(reason));
   };
-  const outbox = createOutbox<RuntimeMessage>({
-    write: (message, written) => call.write(message, written),
-    overflow: close,
+  const batch = createBatch<RuntimeMessage>({
+    write: (messages, written) => call.write(messages, written),
+    // At the end of this turn: everything that one group commit set free goes out together, and nothing waits for a timer.
+    defer: (flush) => process.nextTick(flush),
+    weigh,
   });
+  const outbox = createOutbox<RuntimeMessage>({ write: (message, written) => batch.add(message, written), overflow: close });
   // A worker that leaves and a connection that breaks look alike from here: a reset stream says "end" first.
   const gone = (): void => {
     if (open) call.end();
@@ -136,7 +142,11 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
     listen(on) {
       tellClosed = on.closed;
       if (closedFor !== undefined) queueMicrotask(() => on.closed(closedFor ?? ""));
-      else if (open) call.on("data", (message: WorkerMessage) => open && on.message(message));
+      else if (open) {
+        call.on("data", (messages: readonly WorkerMessage[]) => {
+          for (const message of messages) if (open) on.message(message);
+        });
+      }
     },
   };
 }

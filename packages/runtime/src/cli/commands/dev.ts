@@ -32,7 +32,7 @@ export function addDev(program: Command, runs: Runs): void {
     .option("--data <folder>", "where the ledger and the keys are kept", ".signalbox")
     .option("--tools <folder>", "register every tool.yaml below it at start; can be given again", collect, [])
     .option("--drain <duration>", "how long a stop waits for calls that run")
-    .option("--log <form>", `${logs.join(", ")} (on stderr)`);
+    .option("--log <form>", "on stderr: json (also a line for every request), pretty (what needs a person; the default), silent");
   runs.offline<DevFlags>(dev, runDev);
 }
 

@@ -63,7 +63,13 @@ export type ApprovalSubject =
  * - `recheck_failed`: people (or the timeout) approved, and the call may no longer run
  */
 export type ApprovalOutcome =
-  "approved" | "rejected" | "expired" | "timeout_allowed" | "escalated" | "cancelled" | "recheck_failed";
+  | "approved"
+  | "rejected"
+  | "expired"
+  | "timeout_allowed"
+  | "escalated"
+  | "cancelled"
+  | "recheck_failed";
 
 /** Times are wall clock, ms since 1970. */
 export interface Approval extends ApprovalRequirements {

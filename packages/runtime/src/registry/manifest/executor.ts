@@ -2,7 +2,15 @@
 import { bounds } from "../bounds.ts";
 import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import type { Executor } from "../types.ts";
-import { field, readChoice, readFields, readInteger, readRequiredText, readText, type Fields } from "../../document/fields.ts";
+import {
+  field,
+  readChoice,
+  readFields,
+  readInteger,
+  readRequiredText,
+  readText,
+  type Fields,
+} from "../../document/fields.ts";
 import { image, readAbsolutePath, readInnerPath, readNamedVersion, remoteToolName, toolName } from "./rules.ts";
 
 const keysByType = {

@@ -1,12 +1,18 @@
 // The shapes of names, paths, hosts and references in manifests, each with the sentence that explains it.
 import { limits } from "@signalbox/protocol";
-import { bounds } from "../bounds.ts";
-import { parseRange, parseVersion } from "../../document/versions.ts";
-import { refuse, shown, type Notes } from "../../document/problems.ts";
+import { documentBounds } from "../../document/bounds.ts";
 import { readText, type TextRule } from "../../document/fields.ts";
+import { refuse, shown, type Notes } from "../../document/problems.ts";
+import { parseRange, parseVersion } from "../../document/versions.ts";
+import { bounds } from "../bounds.ts";
 
 const nameChars = "[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?";
 const digest = "sha256:[0-9a-f]{64}";
+
+export const trustHint = (key: string): string | undefined =>
+  key === "trust"
+    ? "trust is decided by the registry from where the tool comes from, never by its manifest"
+    : undefined;
 
 export const toolName: TextRule = {
   charsMax: limits.nameCharsMax,
@@ -80,7 +86,7 @@ export function readNamedVersion(value: unknown, path: string, notes: Notes, ran
   const text = readText(
     value,
     path,
-    { charsMax: limits.nameCharsMax + bounds.versionCharsMax + 1, hint: "name or name@version" },
+    { charsMax: limits.nameCharsMax + documentBounds.versionCharsMax + 1, hint: "name or name@version" },
     notes,
   );
   if (text === undefined) return undefined;

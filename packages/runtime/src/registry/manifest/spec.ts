@@ -1,9 +1,5 @@
 // Reads `spec`: what a tool takes and gives, what it may do, and how it is run; defaults filled in.
 import { limits as shared, sideEffectClassDefault, sideEffectClasses } from "@signalbox/protocol";
-import { bounds } from "../bounds.ts";
-import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
-import type { ToolSpec } from "../types.ts";
-import { readExecutor } from "./executor.ts";
 import {
   field,
   readBoolean,
@@ -16,6 +12,10 @@ import {
   readTextMap,
   type Fields,
 } from "../../document/fields.ts";
+import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
+import { bounds } from "../bounds.ts";
+import type { ToolSpec } from "../types.ts";
+import { readExecutor } from "./executor.ts";
 import { readLimits } from "./limits.ts";
 import * as rules from "./rules.ts";
 import { readSchema, type Files } from "./schemas.ts";
@@ -48,7 +48,7 @@ const strategies = ["fixed", "linear", "exponential"] as const;
 
 /** Where there are problems the result is partly made of defaults; the caller looks at the notes. */
 export function readSpec(value: unknown, path: string, notes: Notes, files: Files | undefined): ToolSpec | undefined {
-  const fields = readFields(value, path, specKeys, notes);
+  const fields = readFields(value, path, specKeys, notes, rules.trustHint);
   if (fields === undefined) return undefined;
   const at = (key: string): string => under(path, key);
   const optional = <T>(key: string, fallback: T, read: (given: unknown, path: string) => T | undefined): T => {

@@ -12,7 +12,43 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file signalbox/v1/work.proto.
  */
 export const file_signalbox_v1_work: GenFile = /*@__PURE__*/
-  fileDesc("ChdzaWduYWxib3gvdjEvd29yay5wcm90bxIMc2lnbmFsYm94LnYxIu8DCgtXb3JrZXJGcmFtZRIqCghyZWdpc3RlchgBIAEoCzIWLnNpZ25hbGJveC52MS5SZWdpc3RlckgAEiwKCWhlYXJ0YmVhdBgCIAEoCzIXLnNpZ25hbGJveC52MS5IZWFydGJlYXRIABIqCghhY2NlcHRlZBgDIAEoCzIWLnNpZ25hbGJveC52MS5BY2NlcHRlZEgAEigKB3N0YXJ0ZWQYBCABKAsyFS5zaWduYWxib3gudjEuU3RhcnRlZEgAEiYKBm91dHB1dBgFIAEoCzIULnNpZ25hbGJveC52MS5PdXRwdXRIABIqCghwcm9ncmVzcxgGIAEoCzIWLnNpZ25hbGJveC52MS5Qcm9ncmVzc0gAEiIKBGVtaXQYByABKAsyEi5zaWduYWxib3gudjEuRW1pdEgAEjUKDnNlY3JldF9yZXF1ZXN0GAggASgLMhsuc2lnbmFsYm94LnYxLlNlY3JldFJlcXVlc3RIABImCgZyZXN1bHQYCSABKAsyFC5zaWduYWxib3gudjEuUmVzdWx0SAASIgoEbmFjaxgKIAEoCzISLnNpZ25hbGJveC52MS5OYWNrSAASKgoIZHJhaW5pbmcYCyABKAsyFi5zaWduYWxib3gudjEuRHJhaW5pbmdIAEIJCgdtZXNzYWdlIp8DCgxSdW50aW1lRnJhbWUSLgoKcmVnaXN0ZXJlZBgBIAEoCzIYLnNpZ25hbGJveC52MS5SZWdpc3RlcmVkSAASJgoGaW52b2tlGAIgASgLMhQuc2lnbmFsYm94LnYxLkludm9rZUgAEh4KAmdvGAMgASgLMhAuc2lnbmFsYm94LnYxLkdvSAASJgoGY2FuY2VsGAQgASgLMhQuc2lnbmFsYm94LnYxLkNhbmNlbEgAEjEKDHNlY3JldF9ncmFudBgFIAEoCzIZLnNpZ25hbGJveC52MS5TZWNyZXRHcmFudEgAEi0KCnJlc3VsdF9hY2sYBiABKAsyFy5zaWduYWxib3gudjEuUmVzdWx0QWNrSAASMwoNaGVhcnRiZWF0X2FjaxgHIAEoCzIaLnNpZ25hbGJveC52MS5IZWFydGJlYXRBY2tIABIkCgVkcmFpbhgIIAEoCzITLnNpZ25hbGJveC52MS5EcmFpbkgAEicKB2dvX2F3YXkYCSABKAsyFC5zaWduYWxib3gudjEuR29Bd2F5SABCCQoHbWVzc2FnZSJfCgxIYW5kbGVyT2ZmZXISDAoEdG9vbBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEhcKD21heF9jb25jdXJyZW5jeRgDIAEoDRIXCg9kZXNjcmlwdG9yX2hhc2gYBCABKAkirgEKCEluRmxpZ2h0Eg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSKwoFc3RhdGUYAyABKA4yHC5zaWduYWxib3gudjEuSW5GbGlnaHQuU3RhdGUiVQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABISCg5TVEFURV9BQ0NFUFRFRBABEhEKDVNUQVRFX1JVTk5JTkcQAhIOCgpTVEFURV9ET05FEAMitgIKCFJlZ2lzdGVyEhEKCXdvcmtlcl9pZBgBIAEoCRITCgtpbmNhcm5hdGlvbhgCIAEoCRIUCgxpbWFnZV9kaWdlc3QYAyABKAkSDAoEcG9vbBgEIAEoCRIyCgZsYWJlbHMYBSADKAsyIi5zaWduYWxib3gudjEuUmVnaXN0ZXIuTGFiZWxzRW50cnkSLAoIaGFuZGxlcnMYBiADKAsyGi5zaWduYWxib3gudjEuSGFuZGxlck9mZmVyEhAKCGJhY2tlbmRzGAcgAygJEhAKCGNhcGFjaXR5GAggASgNEikKCWluX2ZsaWdodBgJIAMoCzIWLnNpZ25hbGJveC52MS5JbkZsaWdodBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkQKCUhlYXJ0YmVhdBIMCgRsb2FkGAEgASgBEikKCWluX2ZsaWdodBgCIAMoCzIWLnNpZ25hbGJveC52MS5JbkZsaWdodCIqCghBY2NlcHRlZBIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDIikKB1N0YXJ0ZWQSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAyLlAQoGT3V0cHV0Eg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSCwoDc2VxGAMgASgNEi0KB2NoYW5uZWwYBCABKA4yHC5zaWduYWxib3gudjEuT3V0cHV0LkNoYW5uZWwSDQoFY2h1bmsYBSABKAwicAoHQ2hhbm5lbBIXChNDSEFOTkVMX1VOU1BFQ0lGSUVEEAASEgoOQ0hBTk5FTF9TVERPVVQQARISCg5DSEFOTkVMX1NUREVSUhACEhMKD0NIQU5ORUxfUEFSVElBTBADEg8KC0NIQU5ORUxfTE9HEAQiTAoIUHJvZ3Jlc3MSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxIPCgdwZXJjZW50GAMgASgBEg8KB21lc3NhZ2UYBCABKAkiYQoERW1pdBIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEg8KB29yZGluYWwYAyABKA0SEgoKZXZlbnRfdHlwZRgEIAEoCRIUCgxwYXlsb2FkX2pzb24YBSABKAwiPgoNU2VjcmV0UmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEg0KBW5hbWVzGAMgAygJInIKBVVzYWdlEhMKC2R1cmF0aW9uX21zGAEgASgBEhMKBmNwdV9tcxgCIAEoAUgAiAEBEh4KEXBlYWtfbWVtb3J5X2J5dGVzGAMgASgDSAGIAQFCCQoHX2NwdV9tc0IUChJfcGVha19tZW1vcnlfYnl0ZXMiaQoJV29ya0Vycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSGQoMZGV0YWlsc19qc29uGAQgASgMSACIAQFCDwoNX2RldGFpbHNfanNvbiLAAgoGUmVzdWx0Eg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSKwoGc3RhdHVzGAMgASgOMhsuc2lnbmFsYm94LnYxLlJlc3VsdC5TdGF0dXMSGAoLb3V0cHV0X2pzb24YBCABKAxIAIgBARISCgppbGxfZm9ybWVkGAUgASgIEiYKBWVycm9yGAYgASgLMhcuc2lnbmFsYm94LnYxLldvcmtFcnJvchIiCgV1c2FnZRgHIAEoCzITLnNpZ25hbGJveC52MS5Vc2FnZSJfCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASFAoQU1RBVFVTX1NVQ0NFRURFRBABEhEKDVNUQVRVU19GQUlMRUQQAhIUChBTVEFUVVNfQ0FOQ0VMTEVEEANCDgoMX291dHB1dF9qc29uIsEBCgROYWNrEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSKQoGcmVhc29uGAMgASgOMhkuc2lnbmFsYm94LnYxLk5hY2suUmVhc29uEgwKBGNvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCSJPCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASGgoWUkVBU09OX1JFVFJZX0VMU0VXSEVSRRABEhEKDVJFQVNPTl9SRUpFQ1QQAiIKCghEcmFpbmluZyKyAQoGUmVzeW5jEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSLQoHdmVyZGljdBgDIAEoDjIcLnNpZ25hbGJveC52MS5SZXN5bmMuVmVyZGljdCJZCgdWZXJkaWN0EhcKE1ZFUkRJQ1RfVU5TUEVDSUZJRUQQABIQCgxWRVJESUNUX0tFRVAQARIQCgxWRVJESUNUX0RST1AQAhIRCg1WRVJESUNUX0FDS0VEEAMiPwoOUmVmdXNlZEhhbmRsZXISDAoEdG9vbBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSKNAQoKUmVnaXN0ZXJlZBIUCgxsZWFzZV90dGxfbXMYASABKA0SFAoMaGVhcnRiZWF0X21zGAIgASgNEiQKBnJlc3luYxgDIAMoCzIULnNpZ25hbGJveC52MS5SZXN5bmMSLQoHcmVmdXNlZBgEIAMoCzIcLnNpZ25hbGJveC52MS5SZWZ1c2VkSGFuZGxlciI2CgdGaWxlUmVmEgwKBHBhdGgYASABKAkSDgoGZGlnZXN0GAIgASgJEg0KBWJ5dGVzGAMgASgDIoEDCgZJbnZva2USDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxIPCgdhdHRlbXB0GAMgASgNEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIOCgZ0ZW5hbnQYBSABKAkSDwoHcHJvamVjdBgGIAEoCRIRCglwcmluY2lwYWwYByABKAkSDAoEdG9vbBgIIAEoCRIPCgd2ZXJzaW9uGAkgASgJEhEKCWFyZ3NfanNvbhgKIAEoDBIUCgxjb250ZXh0X2pzb24YCyABKAwSJAoFZmlsZXMYDCADKAsyFS5zaWduYWxib3gudjEuRmlsZVJlZhISCgp0aW1lb3V0X21zGA0gASgNEhYKDmRlYWRsaW5lX2F0X21zGA4gASgDEjgKEXNpZGVfZWZmZWN0X2NsYXNzGA8gASgOMh0uc2lnbmFsYm94LnYxLlNpZGVFZmZlY3RDbGFzcxIQCghuZWVkc19nbxgQIAEoCBITCgt0cmFjZXBhcmVudBgRIAEoCSIkCgJHbxIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDIsEBCgZDYW5jZWwSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxIQCghncmFjZV9tcxgDIAEoDRIrCgZyZWFzb24YBCABKA4yGy5zaWduYWxib3gudjEuQ2FuY2VsLlJlYXNvbiJYCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASEQoNUkVBU09OX0NBTkNFTBABEhIKDlJFQVNPTl9USU1FT1VUEAISDwoLUkVBU09OX0xPU1QQAyKnAQoLU2VjcmV0R3JhbnQSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxI3CgdzZWNyZXRzGAMgAygLMiYuc2lnbmFsYm94LnYxLlNlY3JldEdyYW50LlNlY3JldHNFbnRyeRIPCgdyZWZ1c2VkGAQgAygJGi4KDFNlY3JldHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIq0BCglSZXN1bHRBY2sSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxIwCgd2ZXJkaWN0GAMgASgOMh8uc2lnbmFsYm94LnYxLlJlc3VsdEFjay5WZXJkaWN0Ik4KB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhIKDlZFUkRJQ1RfU1RPUkVEEAESFgoSVkVSRElDVF9MRUFTRV9MT1NUEAIiDgoMSGVhcnRiZWF0QWNrIgcKBURyYWluIi4KBkdvQXdheRIOCgZyZWFzb24YASABKAkSFAoMcmVjb25uZWN0X3RvGAIgASgJKtQBCg9TaWRlRWZmZWN0Q2xhc3MSIQodU0lERV9FRkZFQ1RfQ0xBU1NfVU5TUEVDSUZJRUQQABIfChtTSURFX0VGRkVDVF9DTEFTU19SRUFEX09OTFkQARImCiJTSURFX0VGRkVDVF9DTEFTU19JREVNUE9URU5UX1dSSVRFEAISKgomU0lERV9FRkZFQ1RfQ0xBU1NfTk9OX0lERU1QT1RFTlRfV1JJVEUQAxIpCiVTSURFX0VGRkVDVF9DTEFTU19JUlJFVkVSU0lCTEVfQUNUSU9OEAQyTAoEV29yaxJECgdDb25uZWN0Ehkuc2lnbmFsYm94LnYxLldvcmtlckZyYW1lGhouc2lnbmFsYm94LnYxLlJ1bnRpbWVGcmFtZSgBMAFiBnByb3RvMw");
+  fileDesc("ChdzaWduYWxib3gvdjEvd29yay5wcm90bxIMc2lnbmFsYm94LnYxIjgKC1dvcmtlckJhdGNoEikKBmZyYW1lcxgBIAMoCzIZLnNpZ25hbGJveC52MS5Xb3JrZXJGcmFtZSI6CgxSdW50aW1lQmF0Y2gSKgoGZnJhbWVzGAEgAygLMhouc2lnbmFsYm94LnYxLlJ1bnRpbWVGcmFtZSLvAwoLV29ya2VyRnJhbWUSKgoIcmVnaXN0ZXIYASABKAsyFi5zaWduYWxib3gudjEuUmVnaXN0ZXJIABIsCgloZWFydGJlYXQYAiABKAsyFy5zaWduYWxib3gudjEuSGVhcnRiZWF0SAASKgoIYWNjZXB0ZWQYAyABKAsyFi5zaWduYWxib3gudjEuQWNjZXB0ZWRIABIoCgdzdGFydGVkGAQgASgLMhUuc2lnbmFsYm94LnYxLlN0YXJ0ZWRIABImCgZvdXRwdXQYBSABKAsyFC5zaWduYWxib3gudjEuT3V0cHV0SAASKgoIcHJvZ3Jlc3MYBiABKAsyFi5zaWduYWxib3gudjEuUHJvZ3Jlc3NIABIiCgRlbWl0GAcgASgLMhIuc2lnbmFsYm94LnYxLkVtaXRIABI1Cg5zZWNyZXRfcmVxdWVzdBgIIAEoCzIbLnNpZ25hbGJveC52MS5TZWNyZXRSZXF1ZXN0SAASJgoGcmVzdWx0GAkgASgLMhQuc2lnbmFsYm94LnYxLlJlc3VsdEgAEiIKBG5hY2sYCiABKAsyEi5zaWduYWxib3gudjEuTmFja0gAEioKCGRyYWluaW5nGAsgASgLMhYuc2lnbmFsYm94LnYxLkRyYWluaW5nSABCCQoHbWVzc2FnZSKfAwoMUnVudGltZUZyYW1lEi4KCnJlZ2lzdGVyZWQYASABKAsyGC5zaWduYWxib3gudjEuUmVnaXN0ZXJlZEgAEiYKBmludm9rZRgCIAEoCzIULnNpZ25hbGJveC52MS5JbnZva2VIABIeCgJnbxgDIAEoCzIQLnNpZ25hbGJveC52MS5Hb0gAEiYKBmNhbmNlbBgEIAEoCzIULnNpZ25hbGJveC52MS5DYW5jZWxIABIxCgxzZWNyZXRfZ3JhbnQYBSABKAsyGS5zaWduYWxib3gudjEuU2VjcmV0R3JhbnRIABItCgpyZXN1bHRfYWNrGAYgASgLMhcuc2lnbmFsYm94LnYxLlJlc3VsdEFja0gAEjMKDWhlYXJ0YmVhdF9hY2sYByABKAsyGi5zaWduYWxib3gudjEuSGVhcnRiZWF0QWNrSAASJAoFZHJhaW4YCCABKAsyEy5zaWduYWxib3gudjEuRHJhaW5IABInCgdnb19hd2F5GAkgASgLMhQuc2lnbmFsYm94LnYxLkdvQXdheUgAQgkKB21lc3NhZ2UiXwoMSGFuZGxlck9mZmVyEgwKBHRvb2wYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIXCg9tYXhfY29uY3VycmVuY3kYAyABKA0SFwoPZGVzY3JpcHRvcl9oYXNoGAQgASgJIq4BCghJbkZsaWdodBIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEisKBXN0YXRlGAMgASgOMhwuc2lnbmFsYm94LnYxLkluRmxpZ2h0LlN0YXRlIlUKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEgoOU1RBVEVfQUNDRVBURUQQARIRCg1TVEFURV9SVU5OSU5HEAISDgoKU1RBVEVfRE9ORRADIrYCCghSZWdpc3RlchIRCgl3b3JrZXJfaWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKAkSFAoMaW1hZ2VfZGlnZXN0GAMgASgJEgwKBHBvb2wYBCABKAkSMgoGbGFiZWxzGAUgAygLMiIuc2lnbmFsYm94LnYxLlJlZ2lzdGVyLkxhYmVsc0VudHJ5EiwKCGhhbmRsZXJzGAYgAygLMhouc2lnbmFsYm94LnYxLkhhbmRsZXJPZmZlchIQCghiYWNrZW5kcxgHIAMoCRIQCghjYXBhY2l0eRgIIAEoDRIpCglpbl9mbGlnaHQYCSADKAsyFi5zaWduYWxib3gudjEuSW5GbGlnaHQaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJECglIZWFydGJlYXQSDAoEbG9hZBgBIAEoARIpCglpbl9mbGlnaHQYAiADKAsyFi5zaWduYWxib3gudjEuSW5GbGlnaHQiKgoIQWNjZXB0ZWQSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAyIpCgdTdGFydGVkEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMi5QEKBk91dHB1dBIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEgsKA3NlcRgDIAEoDRItCgdjaGFubmVsGAQgASgOMhwuc2lnbmFsYm94LnYxLk91dHB1dC5DaGFubmVsEg0KBWNodW5rGAUgASgMInAKB0NoYW5uZWwSFwoTQ0hBTk5FTF9VTlNQRUNJRklFRBAAEhIKDkNIQU5ORUxfU1RET1VUEAESEgoOQ0hBTk5FTF9TVERFUlIQAhITCg9DSEFOTkVMX1BBUlRJQUwQAxIPCgtDSEFOTkVMX0xPRxAEIkwKCFByb2dyZXNzEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSDwoHcGVyY2VudBgDIAEoARIPCgdtZXNzYWdlGAQgASgJImEKBEVtaXQSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxIPCgdvcmRpbmFsGAMgASgNEhIKCmV2ZW50X3R5cGUYBCABKAkSFAoMcGF5bG9hZF9qc29uGAUgASgMIj4KDVNlY3JldFJlcXVlc3QSDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAxINCgVuYW1lcxgDIAMoCSJyCgVVc2FnZRITCgtkdXJhdGlvbl9tcxgBIAEoARITCgZjcHVfbXMYAiABKAFIAIgBARIeChFwZWFrX21lbW9yeV9ieXRlcxgDIAEoA0gBiAEBQgkKB19jcHVfbXNCFAoSX3BlYWtfbWVtb3J5X2J5dGVzImkKCVdvcmtFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIEhkKDGRldGFpbHNfanNvbhgEIAEoDEgAiAEBQg8KDV9kZXRhaWxzX2pzb24iwAIKBlJlc3VsdBIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEisKBnN0YXR1cxgDIAEoDjIbLnNpZ25hbGJveC52MS5SZXN1bHQuU3RhdHVzEhgKC291dHB1dF9qc29uGAQgASgMSACIAQESEgoKaWxsX2Zvcm1lZBgFIAEoCBImCgVlcnJvchgGIAEoCzIXLnNpZ25hbGJveC52MS5Xb3JrRXJyb3ISIgoFdXNhZ2UYByABKAsyEy5zaWduYWxib3gudjEuVXNhZ2UiXwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhQKEFNUQVRVU19TVUNDRUVERUQQARIRCg1TVEFUVVNfRkFJTEVEEAISFAoQU1RBVFVTX0NBTkNFTExFRBADQg4KDF9vdXRwdXRfanNvbiLBAQoETmFjaxIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEikKBnJlYXNvbhgDIAEoDjIZLnNpZ25hbGJveC52MS5OYWNrLlJlYXNvbhIMCgRjb2RlGAQgASgJEg8KB21lc3NhZ2UYBSABKAkiTwoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhoKFlJFQVNPTl9SRVRSWV9FTFNFV0hFUkUQARIRCg1SRUFTT05fUkVKRUNUEAIiCgoIRHJhaW5pbmcisgEKBlJlc3luYxIPCgdjYWxsX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDEi0KB3ZlcmRpY3QYAyABKA4yHC5zaWduYWxib3gudjEuUmVzeW5jLlZlcmRpY3QiWQoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASEAoMVkVSRElDVF9LRUVQEAESEAoMVkVSRElDVF9EUk9QEAISEQoNVkVSRElDVF9BQ0tFRBADIj8KDlJlZnVzZWRIYW5kbGVyEgwKBHRvb2wYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZyZWFzb24YAyABKAkijQEKClJlZ2lzdGVyZWQSFAoMbGVhc2VfdHRsX21zGAEgASgNEhQKDGhlYXJ0YmVhdF9tcxgCIAEoDRIkCgZyZXN5bmMYAyADKAsyFC5zaWduYWxib3gudjEuUmVzeW5jEi0KB3JlZnVzZWQYBCADKAsyHC5zaWduYWxib3gudjEuUmVmdXNlZEhhbmRsZXIiNgoHRmlsZVJlZhIMCgRwYXRoGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRINCgVieXRlcxgDIAEoAyKBAwoGSW52b2tlEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSDwoHYXR0ZW1wdBgDIAEoDRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkSDgoGdGVuYW50GAUgASgJEg8KB3Byb2plY3QYBiABKAkSEQoJcHJpbmNpcGFsGAcgASgJEgwKBHRvb2wYCCABKAkSDwoHdmVyc2lvbhgJIAEoCRIRCglhcmdzX2pzb24YCiABKAwSFAoMY29udGV4dF9qc29uGAsgASgMEiQKBWZpbGVzGAwgAygLMhUuc2lnbmFsYm94LnYxLkZpbGVSZWYSEgoKdGltZW91dF9tcxgNIAEoDRIWCg5kZWFkbGluZV9hdF9tcxgOIAEoAxI4ChFzaWRlX2VmZmVjdF9jbGFzcxgPIAEoDjIdLnNpZ25hbGJveC52MS5TaWRlRWZmZWN0Q2xhc3MSEAoIbmVlZHNfZ28YECABKAgSEwoLdHJhY2VwYXJlbnQYESABKAkiJAoCR28SDwoHY2FsbF9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAyLBAQoGQ2FuY2VsEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSEAoIZ3JhY2VfbXMYAyABKA0SKwoGcmVhc29uGAQgASgOMhsuc2lnbmFsYm94LnYxLkNhbmNlbC5SZWFzb24iWAoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhEKDVJFQVNPTl9DQU5DRUwQARISCg5SRUFTT05fVElNRU9VVBACEg8KC1JFQVNPTl9MT1NUEAMipwEKC1NlY3JldEdyYW50Eg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSNwoHc2VjcmV0cxgDIAMoCzImLnNpZ25hbGJveC52MS5TZWNyZXRHcmFudC5TZWNyZXRzRW50cnkSDwoHcmVmdXNlZBgEIAMoCRouCgxTZWNyZXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKtAQoJUmVzdWx0QWNrEg8KB2NhbGxfaWQYASABKAkSDQoFZmVuY2UYAiABKAMSMAoHdmVyZGljdBgDIAEoDjIfLnNpZ25hbGJveC52MS5SZXN1bHRBY2suVmVyZGljdCJOCgdWZXJkaWN0EhcKE1ZFUkRJQ1RfVU5TUEVDSUZJRUQQABISCg5WRVJESUNUX1NUT1JFRBABEhYKElZFUkRJQ1RfTEVBU0VfTE9TVBACIg4KDEhlYXJ0YmVhdEFjayIHCgVEcmFpbiIuCgZHb0F3YXkSDgoGcmVhc29uGAEgASgJEhQKDHJlY29ubmVjdF90bxgCIAEoCSrUAQoPU2lkZUVmZmVjdENsYXNzEiEKHVNJREVfRUZGRUNUX0NMQVNTX1VOU1BFQ0lGSUVEEAASHwobU0lERV9FRkZFQ1RfQ0xBU1NfUkVBRF9PTkxZEAESJgoiU0lERV9FRkZFQ1RfQ0xBU1NfSURFTVBPVEVOVF9XUklURRACEioKJlNJREVfRUZGRUNUX0NMQVNTX05PTl9JREVNUE9URU5UX1dSSVRFEAMSKQolU0lERV9FRkZFQ1RfQ0xBU1NfSVJSRVZFUlNJQkxFX0FDVElPThAEMkwKBFdvcmsSRAoHQ29ubmVjdBIZLnNpZ25hbGJveC52MS5Xb3JrZXJCYXRjaBoaLnNpZ25hbGJveC52MS5SdW50aW1lQmF0Y2goATABYgZwcm90bzM");
+
+/**
+ * What a side had to say in one turn, in order. A frame that cannot be read costs itself alone.
+ *
+ * @generated from message signalbox.v1.WorkerBatch
+ */
+export type WorkerBatch = Message<"signalbox.v1.WorkerBatch"> & {
+  /**
+   * @generated from field: repeated signalbox.v1.WorkerFrame frames = 1;
+   */
+  frames: WorkerFrame[];
+};
+
+/**
+ * Describes the message signalbox.v1.WorkerBatch.
+ * Use `create(WorkerBatchSchema)` to create a new message.
+ */
+export const WorkerBatchSchema: GenMessage<WorkerBatch> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_work, 0);
+
+/**
+ * @generated from message signalbox.v1.RuntimeBatch
+ */
+export type RuntimeBatch = Message<"signalbox.v1.RuntimeBatch"> & {
+  /**
+   * @generated from field: repeated signalbox.v1.RuntimeFrame frames = 1;
+   */
+  frames: RuntimeFrame[];
+};
+
+/**
+ * Describes the message signalbox.v1.RuntimeBatch.
+ * Use `create(RuntimeBatchSchema)` to create a new message.
+ */
+export const RuntimeBatchSchema: GenMessage<RuntimeBatch> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_work, 1);
 
 /**
  * @generated from message signalbox.v1.WorkerFrame
@@ -95,7 +131,7 @@ export type WorkerFrame = Message<"signalbox.v1.WorkerFrame"> & {
  * Use `create(WorkerFrameSchema)` to create a new message.
  */
 export const WorkerFrameSchema: GenMessage<WorkerFrame> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 0);
+  messageDesc(file_signalbox_v1_work, 2);
 
 /**
  * @generated from message signalbox.v1.RuntimeFrame
@@ -166,7 +202,7 @@ export type RuntimeFrame = Message<"signalbox.v1.RuntimeFrame"> & {
  * Use `create(RuntimeFrameSchema)` to create a new message.
  */
 export const RuntimeFrameSchema: GenMessage<RuntimeFrame> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 1);
+  messageDesc(file_signalbox_v1_work, 3);
 
 /**
  * @generated from message signalbox.v1.HandlerOffer
@@ -202,7 +238,7 @@ export type HandlerOffer = Message<"signalbox.v1.HandlerOffer"> & {
  * Use `create(HandlerOfferSchema)` to create a new message.
  */
 export const HandlerOfferSchema: GenMessage<HandlerOffer> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 2);
+  messageDesc(file_signalbox_v1_work, 4);
 
 /**
  * @generated from message signalbox.v1.InFlight
@@ -229,7 +265,7 @@ export type InFlight = Message<"signalbox.v1.InFlight"> & {
  * Use `create(InFlightSchema)` to create a new message.
  */
 export const InFlightSchema: GenMessage<InFlight> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 3);
+  messageDesc(file_signalbox_v1_work, 5);
 
 /**
  * @generated from enum signalbox.v1.InFlight.State
@@ -269,7 +305,7 @@ export type InFlight_State = (typeof InFlight_State)[keyof typeof InFlight_State
  * Describes the enum signalbox.v1.InFlight.State.
  */
 export const InFlight_StateSchema: GenEnum<InFlight_State> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 3, 0);
+  enumDesc(file_signalbox_v1_work, 5, 0);
 
 /**
  * The first message on a stream.
@@ -332,7 +368,7 @@ export type Register = Message<"signalbox.v1.Register"> & {
  * Use `create(RegisterSchema)` to create a new message.
  */
 export const RegisterSchema: GenMessage<Register> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 4);
+  messageDesc(file_signalbox_v1_work, 6);
 
 /**
  * @generated from message signalbox.v1.Heartbeat
@@ -358,7 +394,7 @@ export type Heartbeat = Message<"signalbox.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 5);
+  messageDesc(file_signalbox_v1_work, 7);
 
 /**
  * @generated from message signalbox.v1.Accepted
@@ -380,7 +416,7 @@ export type Accepted = Message<"signalbox.v1.Accepted"> & {
  * Use `create(AcceptedSchema)` to create a new message.
  */
 export const AcceptedSchema: GenMessage<Accepted> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 6);
+  messageDesc(file_signalbox_v1_work, 8);
 
 /**
  * @generated from message signalbox.v1.Started
@@ -402,7 +438,7 @@ export type Started = Message<"signalbox.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 7);
+  messageDesc(file_signalbox_v1_work, 9);
 
 /**
  * @generated from message signalbox.v1.Output
@@ -441,7 +477,7 @@ export type Output = Message<"signalbox.v1.Output"> & {
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 8);
+  messageDesc(file_signalbox_v1_work, 10);
 
 /**
  * @generated from enum signalbox.v1.Output.Channel
@@ -482,7 +518,7 @@ export type Output_Channel = (typeof Output_Channel)[keyof typeof Output_Channel
  * Describes the enum signalbox.v1.Output.Channel.
  */
 export const Output_ChannelSchema: GenEnum<Output_Channel> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 8, 0);
+  enumDesc(file_signalbox_v1_work, 10, 0);
 
 /**
  * @generated from message signalbox.v1.Progress
@@ -516,7 +552,7 @@ export type Progress = Message<"signalbox.v1.Progress"> & {
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 9);
+  messageDesc(file_signalbox_v1_work, 11);
 
 /**
  * @generated from message signalbox.v1.Emit
@@ -555,7 +591,7 @@ export type Emit = Message<"signalbox.v1.Emit"> & {
  * Use `create(EmitSchema)` to create a new message.
  */
 export const EmitSchema: GenMessage<Emit> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 10);
+  messageDesc(file_signalbox_v1_work, 12);
 
 /**
  * @generated from message signalbox.v1.SecretRequest
@@ -582,7 +618,7 @@ export type SecretRequest = Message<"signalbox.v1.SecretRequest"> & {
  * Use `create(SecretRequestSchema)` to create a new message.
  */
 export const SecretRequestSchema: GenMessage<SecretRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 11);
+  messageDesc(file_signalbox_v1_work, 13);
 
 /**
  * @generated from message signalbox.v1.Usage
@@ -609,7 +645,7 @@ export type Usage = Message<"signalbox.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 12);
+  messageDesc(file_signalbox_v1_work, 14);
 
 /**
  * @generated from message signalbox.v1.WorkError
@@ -645,7 +681,7 @@ export type WorkError = Message<"signalbox.v1.WorkError"> & {
  * Use `create(WorkErrorSchema)` to create a new message.
  */
 export const WorkErrorSchema: GenMessage<WorkError> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 13);
+  messageDesc(file_signalbox_v1_work, 15);
 
 /**
  * @generated from message signalbox.v1.Result
@@ -696,7 +732,7 @@ export type Result = Message<"signalbox.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 14);
+  messageDesc(file_signalbox_v1_work, 16);
 
 /**
  * @generated from enum signalbox.v1.Result.Status
@@ -734,7 +770,7 @@ export type Result_Status = (typeof Result_Status)[keyof typeof Result_Status] |
  * Describes the enum signalbox.v1.Result.Status.
  */
 export const Result_StatusSchema: GenEnum<Result_Status> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 14, 0);
+  enumDesc(file_signalbox_v1_work, 16, 0);
 
 /**
  * @generated from message signalbox.v1.Nack
@@ -771,7 +807,7 @@ export type Nack = Message<"signalbox.v1.Nack"> & {
  * Use `create(NackSchema)` to create a new message.
  */
 export const NackSchema: GenMessage<Nack> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 15);
+  messageDesc(file_signalbox_v1_work, 17);
 
 /**
  * @generated from enum signalbox.v1.Nack.Reason
@@ -802,7 +838,7 @@ export type Nack_Reason = (typeof Nack_Reason)[keyof typeof Nack_Reason] | Unkno
  * Describes the enum signalbox.v1.Nack.Reason.
  */
 export const Nack_ReasonSchema: GenEnum<Nack_Reason> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 15, 0);
+  enumDesc(file_signalbox_v1_work, 17, 0);
 
 /**
  * @generated from message signalbox.v1.Draining
@@ -815,7 +851,7 @@ export type Draining = Message<"signalbox.v1.Draining"> & {
  * Use `create(DrainingSchema)` to create a new message.
  */
 export const DrainingSchema: GenMessage<Draining> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 16);
+  messageDesc(file_signalbox_v1_work, 18);
 
 /**
  * @generated from message signalbox.v1.Resync
@@ -842,7 +878,7 @@ export type Resync = Message<"signalbox.v1.Resync"> & {
  * Use `create(ResyncSchema)` to create a new message.
  */
 export const ResyncSchema: GenMessage<Resync> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 17);
+  messageDesc(file_signalbox_v1_work, 19);
 
 /**
  * @generated from enum signalbox.v1.Resync.Verdict
@@ -884,7 +920,7 @@ export type Resync_Verdict = (typeof Resync_Verdict)[keyof typeof Resync_Verdict
  * Describes the enum signalbox.v1.Resync.Verdict.
  */
 export const Resync_VerdictSchema: GenEnum<Resync_Verdict> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 17, 0);
+  enumDesc(file_signalbox_v1_work, 19, 0);
 
 /**
  * @generated from message signalbox.v1.RefusedHandler
@@ -911,7 +947,7 @@ export type RefusedHandler = Message<"signalbox.v1.RefusedHandler"> & {
  * Use `create(RefusedHandlerSchema)` to create a new message.
  */
 export const RefusedHandlerSchema: GenMessage<RefusedHandler> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 18);
+  messageDesc(file_signalbox_v1_work, 20);
 
 /**
  * @generated from message signalbox.v1.Registered
@@ -943,7 +979,7 @@ export type Registered = Message<"signalbox.v1.Registered"> & {
  * Use `create(RegisteredSchema)` to create a new message.
  */
 export const RegisteredSchema: GenMessage<Registered> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 19);
+  messageDesc(file_signalbox_v1_work, 21);
 
 /**
  * @generated from message signalbox.v1.FileRef
@@ -970,7 +1006,7 @@ export type FileRef = Message<"signalbox.v1.FileRef"> & {
  * Use `create(FileRefSchema)` to create a new message.
  */
 export const FileRefSchema: GenMessage<FileRef> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 20);
+  messageDesc(file_signalbox_v1_work, 22);
 
 /**
  * @generated from message signalbox.v1.Invoke
@@ -1077,7 +1113,7 @@ export type Invoke = Message<"signalbox.v1.Invoke"> & {
  * Use `create(InvokeSchema)` to create a new message.
  */
 export const InvokeSchema: GenMessage<Invoke> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 21);
+  messageDesc(file_signalbox_v1_work, 23);
 
 /**
  * @generated from message signalbox.v1.Go
@@ -1099,7 +1135,7 @@ export type Go = Message<"signalbox.v1.Go"> & {
  * Use `create(GoSchema)` to create a new message.
  */
 export const GoSchema: GenMessage<Go> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 22);
+  messageDesc(file_signalbox_v1_work, 24);
 
 /**
  * @generated from message signalbox.v1.Cancel
@@ -1131,7 +1167,7 @@ export type Cancel = Message<"signalbox.v1.Cancel"> & {
  * Use `create(CancelSchema)` to create a new message.
  */
 export const CancelSchema: GenMessage<Cancel> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 23);
+  messageDesc(file_signalbox_v1_work, 25);
 
 /**
  * @generated from enum signalbox.v1.Cancel.Reason
@@ -1169,7 +1205,7 @@ export type Cancel_Reason = (typeof Cancel_Reason)[keyof typeof Cancel_Reason] |
  * Describes the enum signalbox.v1.Cancel.Reason.
  */
 export const Cancel_ReasonSchema: GenEnum<Cancel_Reason> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 23, 0);
+  enumDesc(file_signalbox_v1_work, 25, 0);
 
 /**
  * @generated from message signalbox.v1.SecretGrant
@@ -1201,7 +1237,7 @@ export type SecretGrant = Message<"signalbox.v1.SecretGrant"> & {
  * Use `create(SecretGrantSchema)` to create a new message.
  */
 export const SecretGrantSchema: GenMessage<SecretGrant> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 24);
+  messageDesc(file_signalbox_v1_work, 26);
 
 /**
  * @generated from message signalbox.v1.ResultAck
@@ -1228,7 +1264,7 @@ export type ResultAck = Message<"signalbox.v1.ResultAck"> & {
  * Use `create(ResultAckSchema)` to create a new message.
  */
 export const ResultAckSchema: GenMessage<ResultAck> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 25);
+  messageDesc(file_signalbox_v1_work, 27);
 
 /**
  * @generated from enum signalbox.v1.ResultAck.Verdict
@@ -1259,7 +1295,7 @@ export type ResultAck_Verdict = (typeof ResultAck_Verdict)[keyof typeof ResultAc
  * Describes the enum signalbox.v1.ResultAck.Verdict.
  */
 export const ResultAck_VerdictSchema: GenEnum<ResultAck_Verdict> = /*@__PURE__*/
-  enumDesc(file_signalbox_v1_work, 25, 0);
+  enumDesc(file_signalbox_v1_work, 27, 0);
 
 /**
  * @generated from message signalbox.v1.HeartbeatAck
@@ -1272,7 +1308,7 @@ export type HeartbeatAck = Message<"signalbox.v1.HeartbeatAck"> & {
  * Use `create(HeartbeatAckSchema)` to create a new message.
  */
 export const HeartbeatAckSchema: GenMessage<HeartbeatAck> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 26);
+  messageDesc(file_signalbox_v1_work, 28);
 
 /**
  * @generated from message signalbox.v1.Drain
@@ -1285,7 +1321,7 @@ export type Drain = Message<"signalbox.v1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 27);
+  messageDesc(file_signalbox_v1_work, 29);
 
 /**
  * @generated from message signalbox.v1.GoAway
@@ -1309,7 +1345,7 @@ export type GoAway = Message<"signalbox.v1.GoAway"> & {
  * Use `create(GoAwaySchema)` to create a new message.
  */
 export const GoAwaySchema: GenMessage<GoAway> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_work, 28);
+  messageDesc(file_signalbox_v1_work, 30);
 
 /**
  * What repeating the call could do to the world.
@@ -1370,8 +1406,8 @@ export const Work: GenService<{
    */
   connect: {
     methodKind: "bidi_streaming";
-    input: typeof WorkerFrameSchema;
-    output: typeof RuntimeFrameSchema;
+    input: typeof WorkerBatchSchema;
+    output: typeof RuntimeBatchSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_signalbox_v1_work, 0);

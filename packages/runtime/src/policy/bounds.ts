@@ -1,0 +1,52 @@
+// The bounds on policies: how much a document may say, and how much work deciding may be.
+
+const secondMs = 1_000;
+const dayMs = 24 * 3_600_000;
+
+export const policyBounds = {
+  documentDepthMax: 16,
+  documentValuesMax: 5_000,
+  reasonCharsMax: 500,
+  patternCharsMax: 256,
+  roleCharsMax: 128,
+
+  approvalsMax: 16,
+  approvalTimeoutMsMin: secondMs,
+  approvalTimeoutMs: dayMs,
+  approvalTimeoutMsMax: 30 * dayMs,
+
+  conditionCharsMax: 4_096,
+  /** Brackets in one another, looked at before the parser, which recurses. */
+  conditionDepthMax: 32,
+  conditionNodesMax: 500,
+  matchPatternCharsMax: 512,
+  /** Instructions of one compiled `matches` pattern; `.{1,1000}` is about 2 000 of them. */
+  matchProgramMax: 3_000,
+  windowMsMin: secondMs,
+  windowMsMax: 7 * dayMs,
+  windowsPerConditionMax: 4,
+
+  /** Steps of one evaluation, one node or 64 characters each; guards against long lists in arguments. */
+  evaluationStepsMax: 50_000,
+  /** Steps of all the rules of one decision. */
+  decisionStepsMax: 500_000,
+  /** Characters of a text that an evaluation may put together. */
+  textCharsMax: 1_048_576,
+
+  /** Tools whose schema one policy is checked against when it is published. */
+  toolsCheckedMax: 1_000,
+  toolsNamedMax: 20,
+  /** `$ref`s that follow one another at one place of a schema. */
+  schemaRefChainMax: 16,
+  /** Entries of an enum, or branches of an anyOf, that the check of types looks at. */
+  schemaBranchesMax: 100,
+
+  /** Places in the index that one rule may take; guards against a rule that names many tools and many principals. */
+  indexPlacesMax: 256,
+  /** Rules that are looked through rather than split further. */
+  indexLeafMax: 8,
+  shadowWarningsMax: 10,
+
+  casesMax: 1_000,
+  caseTextCharsMax: 200,
+} as const;
