@@ -124,6 +124,13 @@ test("report 117: the bytes ED A0 80 in a result become U+FFFD, and that is said
   expect(text).not.toMatch(/\\ud800/i);
 });
 
+test("report 117: half of a surrogate pair in an escape is replaced too", async () => {
+  const outputJson = String.raw`{"text":"left \ud800 right","\udc00":1}`;
+  const { body } = await callEndedBy("raw", (lease) => worker.send(result(lease, { outputJson })));
+  expect([body.status, body.output]).toEqual(["succeeded", { text: "left \ufffd right", "\ufffd": 1 }]);
+  expect(body.execution?.["ill_formed_text_replaced"]).toBe(true);
+});
+
 test("a broken frame that names a call of this worker fails that call", async () => {
   const { body } = await callEndedBy("raw", (lease) => {
     const bytes = Buffer.from(encodeWorker(result(lease, { outputJson: '"a text that is long enough to be cut"' })));

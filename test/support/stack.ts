@@ -118,7 +118,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const start = async (): Promise<void> => {
     if (runtime !== undefined) pastLogs += runtime.stderr();
     runtime = startNode(
-      [signalboxBin, "dev", "--port", "0", "--grpc-port", "0", "--data", dataDir, "--json", ...(options.args ?? [])],
+      [signalboxBin, "dev", "--port", "0", "--grpc-port", "0", "--data", dataDir, "--json", "--log", "json", ...(options.args ?? [])],
       { cwd: folder },
     );
     const ready = readyOf(await within(readyMsMax, runtime.nextLine(), "the runtime is ready"));

@@ -167,6 +167,7 @@ export const thisProcess: World = {
     const timer = setInterval(call, ms);
     return () => clearInterval(timer);
   },
-  soon: (call) => void setImmediate(call),
+  // The turn after the next: the batch goes out in the next one, and a handler that blocks would hold it back.
+  soon: (call) => void setImmediate(() => setImmediate(call)),
   log: (message) => console.error(`signalbox worker: ${message}`),
 };

@@ -172,6 +172,12 @@ describe("timeout", () => {
     expect(play(outcome.live, stopped, 25_500).live.call.state).toBe("timed_out");
   });
 
+  test("nor does a total deadline that passes meanwhile lengthen the grace", () => {
+    const late = playAll(running({ ...safe, totalDeadlineAt: 1_022_000 }), [14_000, { type: "renew", fence: 1 }], [20_000, look()]).live;
+    expect(step(late, look(), 1_022_000, machineLimits)).toMatchObject({ ok: false, reason: "not_due" });
+    expect(play(late, look(), 26_000).live.call).toMatchObject({ state: "timed_out", stopReason: "timeout" });
+  });
+
   test("and the other way round: the run's deadline passes over a call that is being cancelled", () => {
     const cancelling = playAll(running({ ...safe, graceMs: 30_000 }), [14_000, { type: "renew", fence: 1 }], [19_000, cancel]).live;
     expect(step(cancelling, look(), 1_020_000, machineLimits)).toMatchObject({ ok: false, reason: "not_due" });

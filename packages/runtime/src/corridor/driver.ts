@@ -22,6 +22,8 @@ export interface DriverPorts {
 
 /** How long a unit that the ledger could not take waits for the next try. */
 const retryMs = 500;
+/** A stream that says nothing is no worker; it may not stay for ever. */
+const registerMsMax = 10_000;
 
 interface Backlogged {
   readonly ticket: number;
@@ -118,12 +120,17 @@ export class Driver {
     const id = ++this.#streamCount;
     this.#streams.set(id, stream);
     hub.connect(id, identity, clock.now());
+    const stopWaiting = clock.after(registerMsMax, () => {
+      if (!hub.isRegistered(id)) stream.close(`the worker did not register within ${registerMsMax} ms`);
+    });
     stream.listen({
       message: (message) => {
         hub.message(id, message, clock.now());
+        if (message.type === "register") stopWaiting();
         this.pump();
       },
       closed: () => {
+        stopWaiting();
         this.#streams.delete(id);
         hub.disconnect(id);
         this.pump();

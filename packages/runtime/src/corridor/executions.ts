@@ -3,7 +3,7 @@ import { scanJson, SignalboxError, limits, utf8Bytes } from "@signalbox/protocol
 import { isTerminal, type Call, type CallEvent } from "../call/types.ts";
 import type { Page } from "../ledger/port.ts";
 import type { Asked, ExecutionDetail, ExecutionQuery } from "../service.ts";
-import { storable, type InvokePorts } from "./invoke.ts";
+import { storable, unstored, type InvokePorts } from "./invoke.ts";
 import { waitKey } from "./driver.ts";
 import { waitAtMost } from "./waiters.ts";
 
@@ -88,7 +88,12 @@ export async function cancel(
     if (result === undefined) return await settledOrParked(ports, row);
     if (!result.ok && result.reason === "cancel_in_indeterminate") throw resolveFirst(row);
     const live = ports.hub.find(tenant, executionId);
-    if (live !== undefined && !isTerminal(live.state)) return { call: live, stopping: true };
+    if (live !== undefined && !isTerminal(live.state)) {
+      // The wish itself is stored before it is acknowledged: a crash must not lose it.
+      await storable(ports.ledger.flush());
+      if (ports.driver.behind) throw unstored();
+      return { call: live, stopping: true };
+    }
     // It ended at once; the answer waits until that is stored.
     const ended = await waitAtMost(told, limits.syncWaitMs, ports.clock, [asked.signal]);
     const call = ended ?? (await rowOf(ports, asked, executionId));
@@ -148,6 +153,15 @@ async function confirmedOutput(ports: InvokePorts, row: Call, given: string | un
     throw new SignalboxError("invalid_input", "no late result is known for this call; give the result in 'output'", {
       executionId: row.callId,
       details: { fields: ["output"] },
+    });
+  }
+  const check = await ports.catalog.checkFor(row);
+  const sent = { type: "result", callId: row.callId, fence: row.fence, status: "succeeded", outputJson: json, usage: { durationMs: 0 } } as const;
+  const { error } = check(row, sent, row.workerId ?? "");
+  if (error !== null && given !== undefined) {
+    throw new SignalboxError("invalid_input", `this is no result of ${row.tool}@${row.version}: ${error.message}`, {
+      executionId: row.callId,
+      details: { fields: ["output"], ...error.details },
     });
   }
   const bytes = utf8Bytes(json);

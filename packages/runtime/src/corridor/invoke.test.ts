@@ -20,7 +20,7 @@ describe("scope, before everything", () => {
         tenant: "acme",
         project: "shop",
         principal: "user:ann",
-        action: "call.refused",
+        action: "request.refused",
         errorCode: "forbidden",
         status: "refused",
         requestId: "req_7",

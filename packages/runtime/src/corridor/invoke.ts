@@ -264,14 +264,16 @@ export async function storable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof LedgerUnavailable) {
-      throw new SignalboxError("ledger_unavailable", "the ledger cannot write at the moment; nothing was stored", {
-        details: { retry_after_s: 1 },
-        cause: error,
-      });
-    }
+    if (error instanceof LedgerUnavailable) throw unstored(error);
     throw error;
   }
+}
+
+export function unstored(cause?: unknown): SignalboxError {
+  return new SignalboxError("ledger_unavailable", "the ledger cannot write at the moment; nothing was stored", {
+    details: { retry_after_s: 1 },
+    cause,
+  });
 }
 
 function freshId(ports: InvokePorts, prefix: "exec" | "dec"): string {

@@ -38,7 +38,8 @@ export class Refusals {
       tenant: principal.tenant,
       project: facts.project ?? principal.project,
       principal: principal.name,
-      action: "call.refused",
+      // A refusal for a scope may concern any request; the others are of calls.
+      action: facts.tool === undefined ? "request.refused" : "call.refused",
       errorCode: error.code,
       status: "refused",
       requestId,

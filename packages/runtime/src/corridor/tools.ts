@@ -70,7 +70,10 @@ export async function registerTool(
   const applied = await act(ports, asked, "tool.registered", { op: "insert_tool_version", row, activate }, details, facts);
   ports.catalog.forget(principal.tenant, tool);
   if (applied) return { version: row, alreadyThere: false, active: activate, warnings: warningTexts(manifest.warnings) };
-  return existingVersion(ports, row, warningTexts(manifest.warnings));
+  const existing = await existingVersion(ports, row, warningTexts(manifest.warnings));
+  if (options.activate !== true || existing.active) return existing;
+  await activateTool(ports, asked, tool, version);
+  return { ...existing, active: true };
 }
 
 async function existingVersion(ports: AdminPorts, row: ToolVersion, warnings: readonly string[]): Promise<Registered> {

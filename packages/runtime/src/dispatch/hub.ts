@@ -212,6 +212,10 @@ export class Hub {
     placeWaiting(this.#state, now);
   }
 
+  isRegistered(sessionId: number): boolean {
+    return this.#state.sessions.get(sessionId)?.registered ?? false;
+  }
+
   disconnect(sessionId: number): void {
     const session = this.#state.sessions.get(sessionId);
     if (session !== undefined) dropSession(this.#state, session);

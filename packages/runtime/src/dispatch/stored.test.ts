@@ -147,7 +147,11 @@ describe("started", () => {
     hub.admit("c1");
     hub.store();
     hub.say(w1, started("c1"));
+    // Something else is due in between; it does not take the lazy write along.
+    hub.admit("c2", { tool: "other", totalDeadlineAt: hub.now + 50 });
+    hub.store();
     hub.pass(99);
+    expect(unitWords(hub.storeNext().unit.writes)[0]).toBe("update_call queued#1 → timed_out#1");
     hub.gather();
     expect(hub.commits).toEqual([]);
     hub.pass(1);

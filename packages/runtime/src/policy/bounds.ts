@@ -16,8 +16,8 @@ export const policyBounds = {
   approvalTimeoutMsMax: 30 * dayMs,
 
   conditionCharsMax: 4_096,
-  /** Brackets in one another, looked at before the parser, which recurses. */
-  conditionDepthMax: 32,
+  /** Levels of the tree; the parser, which recurses, is held by the characters. */
+  conditionDepthMax: 64,
   conditionNodesMax: 500,
   matchPatternCharsMax: 512,
   /** Instructions of one compiled `matches` pattern; `.{1,1000}` is about 2 000 of them. */
@@ -26,7 +26,7 @@ export const policyBounds = {
   windowMsMax: 7 * dayMs,
   windowsPerConditionMax: 4,
 
-  /** Steps of one evaluation, one node or 64 characters each; guards against long lists in arguments. */
+  /** Steps of one evaluation: a node, or 64 characters of a text; guards against long lists in arguments. */
   evaluationStepsMax: 50_000,
   /** Steps of all the rules of one decision. */
   decisionStepsMax: 500_000,
@@ -38,6 +38,8 @@ export const policyBounds = {
   toolsNamedMax: 20,
   /** `$ref`s that follow one another at one place of a schema. */
   schemaRefChainMax: 16,
+  /** Schemas looked at for one place: references beside one another can double at every step. */
+  schemaLooksMax: 500,
   /** Entries of an enum, or branches of an anyOf, that the check of types looks at. */
   schemaBranchesMax: 100,
 

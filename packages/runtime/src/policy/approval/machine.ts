@@ -1,12 +1,12 @@
 // The vocabulary of the approval machine: what may happen to an approval, what it answers, and what must be done about it.
 import type { ErrorBody } from "@signalbox/protocol";
 import type { AuditDraft } from "../../call/audit-draft.ts";
+import type { OnReject } from "../types.ts";
 import type {
   Approval,
   ApprovalOutcome,
   ApprovalRequirements,
   ApprovalWithVotes,
-  OnReject,
   Vote,
   VoteDecision,
 } from "./types.ts";

@@ -70,8 +70,8 @@ test("no record, event or notice shows the arguments", () => {
 
 test.each([
   [{ routes: [] }, "an approval has 1 to 16 routes"],
-  [{ routes: [{ route: "finance", quorum: 0 }] }, 'route "finance": approvals is a whole number from 1 to 100'],
-  [{ routes: [{ route: "finance", quorum: 1.5 }] }, 'route "finance": approvals is a whole number from 1 to 100'],
+  [{ routes: [{ route: "finance", quorum: 0 }] }, 'route "finance": approvals is a whole number from 1 to 16'],
+  [{ routes: [{ route: "finance", quorum: 1.5 }] }, 'route "finance": approvals is a whole number from 1 to 16'],
   [{ timeoutMs: 0 }, "timeout is 1 to 2592000000 ms"],
   [{ timeoutMs: 31 * 24 * hourMs }, "timeout is 1 to 2592000000 ms"],
   [{ timeoutMs: Number.NaN }, "timeout is 1 to 2592000000 ms"],
@@ -91,6 +91,6 @@ test("time cannot say that an unknown end may run again", () => {
   expect(step.reply).toMatchObject({ ok: false, refusal: { reason: "invalid_requirements" } });
 });
 
-test("a rule that says nothing gives people a day, and then it is no", () => {
+test("where no rule says it people have a day, and then it is no", () => {
   expect(approvalDefaults).toMatchObject({ timeoutMs: 86_400_000, onTimeout: "deny", onReject: "return_to_agent" });
 });

@@ -1,30 +1,29 @@
 // A question put to people as data: the rows of approvals and votes that the ledger keeps and only the approval machine changes.
 import { limits } from "@signalbox/protocol";
+import { policyBounds } from "../bounds.ts";
+import type { OnReject, OnTimeout } from "../types.ts";
 
 export const approvalStates = ["pending", "approved", "rejected", "expired", "cancelled", "escalated"] as const;
 /** Every state but `pending` is closed, and closed approvals never change. */
 export type ApprovalState = (typeof approvalStates)[number];
 
-export type OnTimeout = "deny" | "allow" | "escalate";
-export type OnReject = "return_to_agent" | "fail";
-
 export const approvalLimits = {
   /** Escalations in a row; the last one's timeout is a denial, so that no question wanders for ever. */
   depthMax: 5,
   routesMax: 16,
-  quorumMax: 100,
+  quorumMax: policyBounds.approvalsMax,
   /** Changes of the arguments in one approval; two people who undo each other's edits must come to an end. */
   editsMax: 50,
   commentCharsMax: 1_000,
   reasonCharsMax: limits.errorMessageCharsMax,
-  timeoutMsMax: 30 * 24 * 3_600_000,
+  timeoutMsMax: policyBounds.approvalTimeoutMsMax,
 } as const;
 
-/** What a rule that says nothing else asks for; it gives route, quorum and reason itself. */
+/** What is asked for where no rule says it: an unknown end, or a limit that was hit. */
 export const approvalDefaults = {
   distinctFromRequester: false,
   comprehension: false,
-  timeoutMs: 24 * 3_600_000,
+  timeoutMs: policyBounds.approvalTimeoutMs,
   onTimeout: "deny",
   onReject: "return_to_agent",
   escalateTo: null,

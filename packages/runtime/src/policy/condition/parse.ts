@@ -165,7 +165,10 @@ function fieldOf(reading: Reading, operand: Expr | undefined, name: string, plac
   if (fixed === undefined) return { kind: "field", of: nodeOf(reading, operand, place), name };
   const known = variables[fixed] ?? [];
   if (!known.includes(name))
-    throw new Refusal(`${fixed} has no ${JSON.stringify(name)}`, didYouMean(name, known) ?? `it has ${known.join(", ")}`);
+    throw new Refusal(
+      `${fixed} has no ${JSON.stringify(name)}`,
+      didYouMean(name, known) ?? `it has ${known.join(", ")}`,
+    );
   if (fixed !== "calls") return { kind: "field", of: { kind: "variable", name: fixed }, name };
   if (name === "turn" || name === "session") return { kind: "count", over: name };
   throw new Refusal("calls.window stands without a length", 'write calls.window("10m")');
@@ -224,7 +227,9 @@ function callOf(reading: Reading, call: Call, place: Place): Node {
 function partsOf(name: string, args: readonly Expr[]): readonly Expr[] {
   return args.flatMap((arg) => {
     const { exprKind } = arg;
-    return exprKind.case === "callExpr" && exprKind.value.function === name ? partsOf(name, exprKind.value.args) : [arg];
+    return exprKind.case === "callExpr" && exprKind.value.function === name
+      ? partsOf(name, exprKind.value.args)
+      : [arg];
   });
 }
 
@@ -238,7 +243,7 @@ function methodOf(reading: Reading, name: string, target: Expr, args: readonly E
     return { kind: "matches", of: nodeOf(reading, target, place), pattern };
   }
   if ((clockParts as readonly string[]).includes(name)) {
-    const zoneName = args.length === 0 ? undefined : textConstant(args, name, 'a time zone in quotes, or nothing');
+    const zoneName = args.length === 0 ? undefined : textConstant(args, name, "a time zone in quotes, or nothing");
     const zone = zoneName === undefined ? utc : parseZone(zoneName);
     if (zone === undefined)
       throw new Refusal(`${JSON.stringify(zoneName)} is no time zone`, 'like "Europe/Berlin", "+02:00" or "UTC"');
@@ -303,7 +308,10 @@ function patternOf(source: string): TextPattern {
     if (size <= matchProgramMax) return { source, size, test: (text) => engine.test(text) };
   } catch (error) {
     const text = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "unknown error";
-    throw new Refusal(`has a pattern that is not accepted: ${text.slice(0, 200)}`, "patterns are RE2, without look-around");
+    throw new Refusal(
+      `has a pattern that is not accepted: ${text.slice(0, 200)}`,
+      "patterns are RE2, without look-around",
+    );
   }
   throw new Refusal("has a pattern that is too large", "lower its repeat counts");
 }
@@ -312,7 +320,8 @@ function windowOf(reading: Reading, args: readonly Expr[]): Node {
   const { windowMsMin, windowMsMax, windowsPerConditionMax } = policyBounds;
   const text = textConstant(args, "calls.window", 'a length in quotes, like calls.window("10m")');
   const length = parseDuration(text);
-  if (!length.ok) throw new Refusal(`calls.window(${JSON.stringify(text.slice(0, 60))}) ${length.message}`, length.hint);
+  if (!length.ok)
+    throw new Refusal(`calls.window(${JSON.stringify(text.slice(0, 60))}) ${length.message}`, length.hint);
   if (length.value < windowMsMin || length.value > windowMsMax)
     throw new Refusal(`calls.window("${text}") is out of range`, `${windowMsMin} ms to ${windowMsMax} ms`);
   reading.windows.add(length.value);

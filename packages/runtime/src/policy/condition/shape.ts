@@ -80,89 +80,114 @@ function kindOfJson(value: unknown): Kind {
  * Keywords that it does not understand widen the shape, never narrow it. Made once per tool version, then kept.
  */
 export function inputShape(schema: unknown): Shape {
-  return schemaShape(schema, { root: schema, chain: 0 });
+  return schemaShape(schema, start(schema));
 }
 
 interface At {
   readonly root: unknown;
   /** References followed to get here without going a level down. */
   readonly chain: number;
+  /** Schemas that may still be looked at on this level: references can double at every step. */
+  readonly left: { schemas: number };
 }
+
+const start = (root: unknown): At => ({ root, chain: 0, left: { schemas: policyBounds.schemaLooksMax } });
+
+type Schema = Readonly<Record<string, unknown>>;
 
 function schemaShape(schema: unknown, at: At): Shape {
-  if (!isRecord(schema) || at.chain > policyBounds.schemaRefChainMax) return untyped;
-  const parts = [...allParts(schema, at), ...eitherParts(schema, at)];
-  const own = ownKinds(schema);
-  const all = [...(own === undefined ? [] : [own]), ...parts.map((part) => part.kinds)];
-  const [first = untyped.kinds, ...others] = all;
-  const together = numbersAlike(new Set([...first].filter((kind) => others.every((other) => holds(other, kind)))));
-  const members = new Map<string, Member>();
-  let item: Shape | undefined;
-  return {
-    kinds: together.size === 0 ? untyped.kinds : together,
-    values: valuesOf(schema) ?? parts.find((part) => part.values !== undefined)?.values,
-    names: [...new Set([...declared(schema), ...parts.flatMap((part) => part.names)])],
-    member(name) {
-      const known = members.get(name);
-      if (known !== undefined) return known;
-      const found = memberOf(schema, name, parts, at);
-      // Names come from conditions, so there are few; a computed key is not kept.
-      if (members.size < policyBounds.conditionNodesMax) members.set(name, found);
-      return found;
-    },
-    item: () => (item ??= itemOf(schema, parts, at)),
-  };
-}
-
-/** An integer is a number too: `integer` in one part and `number` in another leave an integer. */
-const holds = (set: ReadonlySet<Kind>, kind: Kind): boolean => set.has(kind) || (kind === "int" && set.has("double"));
-
-/** Where both kinds of number can stand, numbers are read as doubles; conditions must see one kind only. */
-function numbersAlike(found: Set<Kind>): Set<Kind> {
-  if (found.has("int") && found.has("double")) found.delete("int");
-  return found;
-}
-
-function ownKinds(schema: Readonly<Record<string, unknown>>): ReadonlySet<Kind> | undefined {
-  const { type } = schema;
-  if (typeof type === "string") return new Set(kindsOfType[type] ?? untyped.kinds);
-  if (Array.isArray(type))
-    return new Set(type.flatMap((one) => (typeof one === "string" ? (kindsOfType[one] ?? [...untyped.kinds]) : [])));
-  const values = valuesOf(schema);
-  return values === undefined ? undefined : new Set(values.map(kindOfJson));
-}
-
-function valuesOf(schema: Readonly<Record<string, unknown>>): readonly unknown[] | undefined {
-  if (Object.hasOwn(schema, "const")) return [schema["const"]];
-  const listed = schema["enum"];
-  return Array.isArray(listed) && listed.length <= policyBounds.schemaBranchesMax ? listed : undefined;
-}
-
-const declared = (schema: Readonly<Record<string, unknown>>): readonly string[] =>
-  isRecord(schema["properties"]) ? Object.keys(schema["properties"]) : [];
-
-/** What must hold beside the schema's own words: the target of `$ref`, and every part of `allOf`. */
-function allParts(schema: Readonly<Record<string, unknown>>, at: At): readonly Shape[] {
-  const inner = { root: at.root, chain: at.chain + 1 };
+  if (!isRecord(schema) || at.chain > policyBounds.schemaRefChainMax || --at.left.schemas < 0) return untyped;
+  const inner = { ...at, chain: at.chain + 1 };
   const target = typeof schema["$ref"] === "string" ? resolve(schema["$ref"], at.root) : undefined;
-  const all = Array.isArray(schema["allOf"]) ? schema["allOf"].slice(0, policyBounds.schemaBranchesMax) : [];
-  return [...(target === undefined ? [] : [target]), ...all].map((one) => schemaShape(one, inner));
+  const parts = [...(target === undefined ? [] : [target]), ...branchesOf(schema["allOf"])];
+  const choices = ["anyOf", "oneOf"].flatMap((keyword) => {
+    const branches = branchesOf(schema[keyword]);
+    return branches.length === 0 ? [] : [anyShape(branches.map((branch) => schemaShape(branch, inner)))];
+  });
+  return allShape([ownShape(schema, at.root), ...parts.map((part) => schemaShape(part, inner)), ...choices]);
 }
 
-/** `anyOf` and `oneOf`, each as one shape that is as wide as its branches together. */
-function eitherParts(schema: Readonly<Record<string, unknown>>, at: At): readonly Shape[] {
-  const inner = { root: at.root, chain: at.chain + 1 };
-  return ["anyOf", "oneOf"].flatMap((keyword) => {
-    const branches = schema[keyword];
-    if (!Array.isArray(branches) || branches.length === 0) return [];
-    if (branches.length > policyBounds.schemaBranchesMax) return [untyped];
-    return [either(branches.map((branch) => schemaShape(branch, inner)))];
+/** No branches at all where there are too many: what is not looked at must not narrow. */
+function branchesOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) && value.length <= policyBounds.schemaBranchesMax ? value : [];
+}
+
+/** What the schema's own words say, without the schemas beside it. */
+function ownShape(schema: Schema, root: unknown): Shape {
+  return kept({
+    kinds: numbersAlike(ownKinds(schema)),
+    values: valuesOf(schema),
+    names: isRecord(schema["properties"]) ? Object.keys(schema["properties"]) : [],
+    member: (name) => memberOf(schema, name, root),
+    item: () => itemOf(schema, root),
   });
 }
 
-function either(branches: readonly Shape[]): Shape {
-  const values = branches.map((branch) => branch.values);
+/** Looks into the schema once per place: shapes live as long as their tool version. */
+function kept(shape: Shape): Shape {
+  const members = new Map<string, Member>();
+  let item: Shape | undefined;
   return {
+    ...shape,
+    member(name) {
+      const found = members.get(name) ?? shape.member(name);
+      // Conditions name few; names that they compute must not fill the memory.
+      if (members.size < policyBounds.conditionNodesMax) members.set(name, found);
+      return found;
+    },
+    item: () => (item ??= shape.item()),
+  };
+}
+
+/** Where both kinds of number can stand, numbers are read as doubles; conditions must see one kind only. */
+function numbersAlike(found: ReadonlySet<Kind>): ReadonlySet<Kind> {
+  return found.has("int") && found.has("double") ? new Set([...found].filter((kind) => kind !== "int")) : found;
+}
+
+function ownKinds(schema: Schema): ReadonlySet<Kind> {
+  const { type } = schema;
+  const named = typeof type === "string" ? [type] : Array.isArray(type) ? type : [];
+  if (named.length > 0)
+    return new Set(
+      named.flatMap((one) => (typeof one === "string" ? kindsOfType[one] : undefined) ?? [...untyped.kinds]),
+    );
+  const values = valuesOf(schema);
+  return values === undefined ? untyped.kinds : new Set(values.map(kindOfJson));
+}
+
+function valuesOf(schema: Schema): readonly unknown[] | undefined {
+  if (Object.hasOwn(schema, "const")) return [schema["const"]];
+  const listed = branchesOf(schema["enum"]);
+  return listed.length === 0 ? undefined : listed;
+}
+
+function memberOf(schema: Schema, name: string, root: unknown): Member {
+  const { properties, required, patternProperties, additionalProperties } = schema;
+  const presence = Array.isArray(required) && required.includes(name) ? "always" : "maybe";
+  if (isRecord(properties) && Object.hasOwn(properties, name))
+    return { shape: schemaShape(properties[name], start(root)), presence };
+  // Which names a pattern takes is not looked into: this could be one of them.
+  if (isRecord(patternProperties)) return { shape: untyped, presence };
+  if (additionalProperties === false) return { shape: untyped, presence: "never" };
+  return { shape: schemaShape(additionalProperties, start(root)), presence };
+}
+
+function itemOf(schema: Schema, root: unknown): Shape {
+  const { items, prefixItems } = schema;
+  const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+  const rest = Array.isArray(items) ? schema["additionalItems"] : items;
+  if (first.length > policyBounds.schemaBranchesMax) return untyped;
+  const all = rest === false && first.length > 0 ? first : [...first, rest];
+  return anyShape(all.map((one) => schemaShape(one, start(root))));
+}
+
+/** As wide as the branches together. */
+function anyShape(branches: readonly Shape[]): Shape {
+  if (branches.length === 0 || branches.includes(untyped)) return untyped;
+  const [only, ...more] = branches;
+  if (only !== undefined && more.length === 0) return only;
+  const values = branches.map((branch) => branch.values);
+  return kept({
     kinds: numbersAlike(new Set(branches.flatMap((branch) => [...branch.kinds]))),
     values: values.every((one) => one !== undefined) ? values.flat() : undefined,
     names: [...new Set(branches.flatMap((branch) => branch.names))],
@@ -171,11 +196,37 @@ function either(branches: readonly Shape[]): Shape {
       const there = found.filter(({ presence }) => presence !== "never");
       if (there.length === 0) return { shape: untyped, presence: found.length === 0 ? "maybe" : "never" };
       const always = there.length === found.length && there.every(({ presence }) => presence === "always");
-      return { shape: either(there.map(({ shape }) => shape)), presence: always ? "always" : "maybe" };
+      return { shape: anyShape(there.map(({ shape }) => shape)), presence: always ? "always" : "maybe" };
     },
-    item: () => either(branches.filter((branch) => branch.kinds.has("list")).map((branch) => branch.item())),
-  };
+    item: () => anyShape(branches.filter((branch) => branch.kinds.has("list")).map((branch) => branch.item())),
+  });
 }
+
+/** As narrow as all the parts leave it. */
+function allShape(parts: readonly Shape[]): Shape {
+  const telling = parts.filter((part) => part !== untyped);
+  const [only, ...more] = telling;
+  if (only === undefined) return untyped;
+  if (more.length === 0) return only;
+  const together = kinds.filter((kind) => telling.every((part) => allows(part.kinds, kind)));
+  return kept({
+    // Nothing fits all of them: no value gets past such a schema, so nothing needs to be said of it.
+    kinds: together.length === 0 ? untyped.kinds : numbersAlike(new Set(together)),
+    values: telling.find((part) => part.values !== undefined)?.values,
+    names: [...new Set(telling.flatMap((part) => part.names))],
+    member(name) {
+      const found = telling.map((part) => part.member(name));
+      if (found.some(({ presence }) => presence === "never")) return { shape: untyped, presence: "never" };
+      const always = found.some(({ presence }) => presence === "always");
+      return { shape: allShape(found.map(({ shape }) => shape)), presence: always ? "always" : "maybe" };
+    },
+    item: () => allShape(telling.map((part) => part.item())),
+  });
+}
+
+/** An integer is a number too: `integer` in one part and `number` in another leave integers. */
+const allows = (found: ReadonlySet<Kind>, kind: Kind): boolean =>
+  found.has(kind) || (kind === "int" && found.has("double"));
 
 /** `#/$defs/money` in the schema itself; anything else is not followed. */
 function resolve(reference: string, root: unknown): unknown {
@@ -184,7 +235,8 @@ function resolve(reference: string, root: unknown): unknown {
   let place = root;
   for (const step of reference.slice(2).split("/")) {
     const key = unescaped(step);
-    if (key === undefined || typeof place !== "object" || place === null || !Object.hasOwn(place, key)) return undefined;
+    if (key === undefined || typeof place !== "object" || place === null || !Object.hasOwn(place, key))
+      return undefined;
     place = (place as Record<string, unknown>)[key];
   }
   return place;
@@ -196,46 +248,4 @@ function unescaped(step: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function memberOf(
-  schema: Readonly<Record<string, unknown>>,
-  name: string,
-  parts: readonly Shape[],
-  at: At,
-): Member {
-  const inner: At = { root: at.root, chain: 0 };
-  const { properties, required, patternProperties, additionalProperties, unevaluatedProperties } = schema;
-  const own = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-  const beside = parts.filter((part) => part.kinds.has("map")).map((part) => part.member(name));
-  const always =
-    (Array.isArray(required) && required.includes(name)) || beside.some(({ presence }) => presence === "always");
-  const presence = always ? "always" : "maybe";
-  const known = own === undefined ? beside.filter((one) => one.shape !== untyped) : [];
-  if (own !== undefined) {
-    const shape = schemaShape(own, inner);
-    const typed = ownKinds(isRecord(own) ? own : {}) !== undefined || beside.length === 0;
-    return { shape: typed ? shape : (beside.find((one) => one.shape !== untyped)?.shape ?? shape), presence };
-  }
-  const closed = additionalProperties === false || unevaluatedProperties === false;
-  const elsewhere = additionalProperties === false ? false : known.length > 0;
-  if (beside.some((one) => one.presence === "never")) return { shape: untyped, presence: "never" };
-  // Which names a pattern takes is not looked into: any could be one of them.
-  if (closed && !elsewhere && !isRecord(patternProperties)) return { shape: untyped, presence: "never" };
-  if (known[0] !== undefined) return { shape: known[0].shape, presence };
-  const open = isRecord(additionalProperties) && !isRecord(patternProperties);
-  return { shape: open ? schemaShape(additionalProperties, inner) : untyped, presence };
-}
-
-function itemOf(schema: Readonly<Record<string, unknown>>, parts: readonly Shape[], at: At): Shape {
-  const inner: At = { root: at.root, chain: 0 };
-  const { items, prefixItems } = schema;
-  const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
-  const rest = Array.isArray(items) ? schema["additionalItems"] : items;
-  if (first.length > 0) {
-    const all = [...first.slice(0, policyBounds.schemaBranchesMax), ...(rest === false ? [] : [rest])];
-    return either(all.map((one) => schemaShape(one, inner)));
-  }
-  if (isRecord(rest)) return schemaShape(rest, inner);
-  return parts.find((part) => part.kinds.has("list"))?.item() ?? untyped;
 }

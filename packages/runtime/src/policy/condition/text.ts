@@ -15,7 +15,8 @@ function strength(node: Node): number {
 export function scalarText(value: Scalar): string {
   if (value === null) return "null";
   if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value === "number") return Number.isInteger(value) && Math.abs(value) < 1e21 ? `${value}.0` : String(value);
+  if (typeof value === "number")
+    return Number.isInteger(value) && Math.abs(value) < 1e21 ? `${value}.0` : String(value);
   if (typeof value === "object")
     return value.type === "timestamp"
       ? `timestamp(${JSON.stringify(new Date(value.ms).toISOString())})`
