@@ -87,7 +87,9 @@ export class Stage {
     const { http, grpc } = this.#ports;
     const args = ["dev", "--port", String(http), "--grpc-port", String(grpc), "--json"];
     this.telling.command(`signalbox ${args.join(" ")} &`);
-    const runtime = this.#children.start({ name: "runtime", ...this.#place("runtime"), args: [cliFile, ...args] });
+    // A line for every request, for the end of the log that a story which goes wrong shows.
+    const quietly = [cliFile, ...args, "--log", "json"];
+    const runtime = this.#children.start({ name: "runtime", ...this.#place("runtime"), args: quietly });
     this.#runtime = runtime;
     const line = await this.#within(runtime.nextLine());
     if (line === undefined) throw new StoryFailed("the runtime did not come up");

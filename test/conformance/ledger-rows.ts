@@ -39,7 +39,14 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
       outcome: "allow",
       reason: "read-only tools are open",
       rules: [
-        { policy: "reads", version: "1.0.0", level: "tenant", outcome: "allow", reason: "read-only tools are open" },
+        {
+          policy: "reads",
+          version: "1.0.0",
+          level: "tenant",
+          outcome: "allow",
+          reason: "read-only tools are open",
+          observed: false,
+        },
       ],
       spentMicros: 41,
     },

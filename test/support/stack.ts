@@ -118,7 +118,20 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const start = async (): Promise<void> => {
     if (runtime !== undefined) pastLogs += runtime.stderr();
     runtime = startNode(
-      [signalboxBin, "dev", "--port", "0", "--grpc-port", "0", "--data", dataDir, "--json", "--log", "json", ...(options.args ?? [])],
+      [
+        signalboxBin,
+        "dev",
+        "--port",
+        "0",
+        "--grpc-port",
+        "0",
+        "--data",
+        dataDir,
+        "--json",
+        "--log",
+        "json",
+        ...(options.args ?? []),
+      ],
       { cwd: folder },
     );
     const ready = readyOf(await within(readyMsMax, runtime.nextLine(), "the runtime is ready"));
@@ -200,7 +213,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       const ended = child.ended.then(() => Promise.reject(new Error(`the worker ended: ${child.stderr()}`)));
       ended.catch(() => undefined);
       await Promise.race([untilNew(config.workerId, before), ended]);
-      return childWorker(child);
+      return childWorker(child, config.blocking === true ? join(folder, `said-${child.pid}`) : undefined);
     },
     async startProxy() {
       const proxy = await startTcpProxy(where.grpc);
@@ -238,29 +251,27 @@ function readyOf(line: string): { readonly url: string; readonly grpc: string } 
   }
 }
 
-function childWorker(child: Child): ChildWorker {
-  const messages: WorkerChildMessage[] = [];
-  const listeners = new Set<() => void>();
-  child.process.on("message", (message) => {
-    messages.push(message as WorkerChildMessage);
-    for (const listener of listeners) listener();
-  });
+/** `saidFile`: where a process that cannot send messages writes them. */
+function childWorker(child: Child, saidFile: string | undefined): ChildWorker {
+  const sent: WorkerChildMessage[] = [];
+  child.process.on("message", (message) => void sent.push(message as WorkerChildMessage));
+  const messages = (): readonly WorkerChildMessage[] => {
+    if (saidFile === undefined || !existsSync(saidFile)) return sent;
+    const lines = readFileSync(saidFile, "utf8").split("\n").slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as WorkerChildMessage);
+  };
   return {
     child,
-    messages: () => messages,
+    messages,
     open: (gate) => void child.process.send({ open: gate }),
-    said: (match) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = messages.find(match);
-          if (found === undefined) return;
-          listeners.delete(look);
-          resolve(found);
-        };
-        listeners.add(look);
-        look();
-        void child.ended.then(() => reject(new Error(`the worker ended: ${child.stderr()}`)));
-      }),
+    async said(match) {
+      for (;;) {
+        const found = messages().find(match);
+        if (found !== undefined) return found;
+        if (child.process.exitCode !== null) throw new Error(`the worker ended: ${child.stderr()}`);
+        await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      }
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 // A worker as a process of its own, for tests that kill and stop it; says over its message channel what it does.
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { Worker, type ToolContext } from "@signalbox/worker";
 
@@ -11,7 +11,10 @@ export interface WorkerChildConfig {
   readonly folder: string;
   readonly tools: readonly { readonly tool: string; readonly version?: string }[];
   readonly capacity?: number;
-  /** Handlers block the whole process until the file `open-<gate>` is in `folder`, instead of waiting for a message. */
+  /**
+   * Handlers block the whole process from their first line on, until the file `open-<gate>` is in `folder`; what such a
+   * process says stands in the file `said-<pid>`, a line each, since a message would need the event loop.
+   */
   readonly blocking?: boolean;
 }
 
@@ -40,8 +43,10 @@ function gateOf(name: string): PromiseWithResolvers<void> {
   return gate;
 }
 
-function say(message: WorkerChildMessage): Promise<void> {
-  return new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
+function say(message: WorkerChildMessage): void {
+  if (config.blocking === true)
+    appendFileSync(join(config.folder, `said-${process.pid}`), `${JSON.stringify(message)}\n`);
+  else process.send?.(message);
 }
 
 /** As code does that never gives the event loop a turn; the process reads no message meanwhile. */
@@ -54,7 +59,7 @@ async function hold({ gate }: { readonly gate: string }, ctx: ToolContext): Prom
   const { callId, attempt } = ctx;
   const { fence } = ctx.invoke;
   ctx.signal.addEventListener("abort", () => {
-    void say({
+    say({
       said: "stopped",
       gate,
       callId,
@@ -62,7 +67,7 @@ async function hold({ gate }: { readonly gate: string }, ctx: ToolContext): Prom
       reason: String((ctx.signal.reason as { reason: string }).reason),
     });
   });
-  await say({ said: "entered", gate, callId, attempt, fence });
+  say({ said: "entered", gate, callId, attempt, fence });
   if (config.blocking === true) block(gate);
   else await gateOf(gate).promise;
   return { worker: config.workerId, pid: process.pid, attempt, fence };

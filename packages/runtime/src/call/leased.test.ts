@@ -136,7 +136,7 @@ test("a success: attempt, end, audit and answer, in this order and in one commit
 
 test("the audit record of an end names hashes, worker, version and policy, and neither input nor output", () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  const rules = [{ policy: "limits", version: "2.0.0", level: "tenant", outcome: "allow", reason: "" }] as const;
+  const rules = [{ policy: "limits", version: "2.0.0", level: "tenant", outcome: "allow", reason: "", observed: false }] as const;
   const live = admitted({ traceparent, onBehalfOf: "user:bo", decision: { id: "d", outcome: "allow", reason: "", rules, spentMicros: 1 } });
   const outcome = playAll(live, [100, assign], [600, result(1)]);
   expect(only(outcome.effects, "audit").map(({ draft }) => draft)).toEqual([

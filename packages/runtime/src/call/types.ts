@@ -28,6 +28,8 @@ export interface MatchedRule {
   readonly level: string;
   readonly outcome: "allow" | "deny" | "require_approval";
   readonly reason: string;
+  /** True for a rule in observe mode: it is recorded and changes nothing. */
+  readonly observed: boolean;
 }
 
 /** The recorded outcome of the authorize and decide stages. */

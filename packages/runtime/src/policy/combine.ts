@@ -1,4 +1,7 @@
 // Brings together what several matching rules demand: approvals add up, obligations only ever narrow.
+import { cutText } from "@signalbox/protocol";
+import { mergeRoutes } from "./approval/requirements.ts";
+import { approvalLimits, type ApprovalRequirements } from "./approval/types.ts";
 import { narrowHosts, narrowPaths } from "./narrow.ts";
 import {
   obligedLimits,
@@ -6,51 +9,38 @@ import {
   type ApprovalDemand,
   type ObligedLimit,
   type Obligations,
-  type OnReject,
   type OnTimeout,
   type SandboxName,
 } from "./types.ts";
 
-export interface RouteDemand {
-  readonly route: string;
-  readonly approvals: number;
-  readonly distinctFromRequester: boolean;
-  readonly comprehension: boolean;
-  /** Set where the whole escalates and a rule of this route says to whom. */
-  readonly escalateTo: readonly string[];
-}
-
-/** What must come together before a call may run: every route its quorum, before one common instant. */
-export interface ApprovalNeed {
-  readonly routes: readonly RouteDemand[];
-  readonly timeoutMs: number;
-  readonly onTimeout: OnTimeout;
-  readonly onReject: OnReject;
-}
-
 /** From the strictest. */
 const timeouts: readonly OnTimeout[] = ["deny", "escalate", "allow"];
 
-/** Null for no demands. Routes stand in the order in which they first come. */
-export function combineApprovals(demands: readonly ApprovalDemand[]): ApprovalNeed | null {
-  if (demands.length === 0) return null;
+/** One rule's demand, with the words that tell people why they are asked. */
+export interface Asking {
+  readonly demand: ApprovalDemand;
+  readonly reason: string;
+}
+
+/**
+ * What must come together before a call may run: every route its quorum, before one common instant. Null for no demands.
+ * @param asking from the highest level down; where several rules escalate, the first says to whom
+ */
+export function combineApprovals(asking: readonly Asking[]): ApprovalRequirements | null {
+  if (asking.length === 0) return null;
+  const demands = asking.map(({ demand }) => demand);
   const onTimeout = timeouts.find((one) => demands.some((demand) => demand.onTimeout === one)) ?? "deny";
-  const routes = [...new Set(demands.map(({ route }) => route))].map((route): RouteDemand => {
-    const asked = demands.filter((demand) => demand.route === route);
-    const next = asked.flatMap(({ escalateTo }) => (escalateTo === null ? [] : [escalateTo]));
-    return {
-      route,
-      approvals: Math.max(...asked.map(({ approvals }) => approvals)),
-      distinctFromRequester: asked.some((demand) => demand.distinctFromRequester),
-      comprehension: asked.some((demand) => demand.comprehension),
-      escalateTo: onTimeout === "escalate" ? [...new Set(next)] : [],
-    };
-  });
+  const next = demands.find(({ escalateTo }) => escalateTo !== null)?.escalateTo ?? null;
+  const reasons = [...new Set(asking.map(({ reason }) => reason))].join("; ");
   return {
-    routes,
+    routes: mergeRoutes(demands.map(({ route, approvals }) => ({ route, quorum: approvals }))),
+    distinctFromRequester: demands.some((demand) => demand.distinctFromRequester),
+    comprehension: demands.some((demand) => demand.comprehension),
     timeoutMs: Math.min(...demands.map(({ timeoutMs }) => timeoutMs)),
     onTimeout,
     onReject: demands.some(({ onReject }) => onReject === "fail") ? "fail" : "return_to_agent",
+    escalateTo: onTimeout === "escalate" ? next : null,
+    reason: cutText(reasons, approvalLimits.reasonCharsMax),
   };
 }
 

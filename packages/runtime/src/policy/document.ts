@@ -6,7 +6,7 @@ import { newNotes, refuse, under, type Notes, type Problem } from "../document/p
 import { policyBounds } from "./bounds.ts";
 import type { Condition } from "./condition.ts";
 import { lookAtScope, readMatch } from "./document/match.ts";
-import { readThen } from "./document/then.ts";
+import { readThen, type Consequence } from "./document/then.ts";
 import { checkWhen, readCondition, readMissing, type KnownTool } from "./document/when.ts";
 import { policyLevels, policyModes, type Policy, type PolicyLevel } from "./types.ts";
 
@@ -42,18 +42,33 @@ export function readPolicy(document: unknown, options: ReadPolicyOptions = {}): 
   const metadata = readPart(fields, "metadata", "", notes, (value, path) => readMetadata(value, path, options, notes));
   const spec = readPart(fields, "spec", "", notes, (value, path) => readSpec(value, path, notes));
   if (metadata !== undefined && spec !== undefined) {
-    const { match, then, condition } = spec;
-    const rule = { level: metadata.level, decision: then.decision, conditional: condition !== null };
+    const { match, consequence, condition } = spec;
+    const rule = { level: metadata.level, decision: consequence.decision, conditional: condition !== null };
     lookAtScope(match, rule, "spec.match", notes);
+    lookAtUnknownEnds(match, consequence, notes);
     // An attached rule without tools of its own concerns those that name it, which are not known here.
     const known = metadata.level === "attached" && match.tools.length === 0 ? undefined : options.tools;
     checkWhen(condition, spec.missing, { match, tools: known, given: spec.missingGiven }, notes);
   }
   if (metadata === undefined || spec === undefined || notes.problems.length > 0)
     return { ok: false, problems: notes.problems };
-  const { condition, missingGiven: _, ...rest } = spec;
-  const policy: Policy = { ...metadata, ...rest, when: condition === null ? null : condition.source };
+  const { condition, mode, match, missing, consequence } = spec;
+  const policy: Policy = {
+    ...metadata,
+    mode,
+    match,
+    missing,
+    ...consequence,
+    when: condition === null ? null : condition.source,
+  };
   return { ok: true, policy, condition, warnings: notes.warnings };
+}
+
+/** Time cannot say that something did not happen. */
+function lookAtUnknownEnds(match: Policy["match"], { approval }: Consequence, notes: Notes): void {
+  const ends = match.triggers.filter((one) => one === "dispatch.indeterminate" || one === "dispatch.lease_expired");
+  if (ends.length > 0 && approval?.onTimeout === "allow")
+    refuse(notes, "spec.then.approval.on_timeout", `cannot be allow for ${ends.join(", ")}: a person must judge`);
 }
 
 function readMetadata(
@@ -91,7 +106,8 @@ function readLevel(
   return undefined;
 }
 
-interface Spec extends Pick<Policy, "mode" | "match" | "missing" | "then"> {
+interface Spec extends Pick<Policy, "mode" | "match" | "missing"> {
+  readonly consequence: Consequence;
   readonly condition: Condition | null;
   readonly missingGiven: boolean;
 }
@@ -104,9 +120,10 @@ function readSpec(value: unknown, path: string, notes: Notes): Spec | undefined 
   const match = readPart(fields, "match", path, notes, (given, here) => readMatch(given, here, notes));
   const condition = when === undefined ? null : readCondition(when, under(path, "when"), notes);
   const absence = readMissing(missing, under(path, "missing"), notes);
-  const then = readPart(fields, "then", path, notes, (given, here) => readThen(given, here, notes));
-  if (mode === undefined || match === undefined || condition === undefined || then === undefined) return undefined;
-  return { mode, match, condition, missing: absence, missingGiven: missing !== undefined, then };
+  const consequence = readPart(fields, "then", path, notes, (given, here) => readThen(given, here, notes));
+  if (mode === undefined || match === undefined || condition === undefined || consequence === undefined)
+    return undefined;
+  return { mode, match, condition, missing: absence, missingGiven: missing !== undefined, consequence };
 }
 
 /**

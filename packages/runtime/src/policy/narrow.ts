@@ -34,7 +34,11 @@ export function narrowPaths(one: readonly string[], other: readonly string[]): r
 }
 
 /** Cut at the bound: leaving a place out is strict. */
-function pairs<T>(one: readonly T[], other: readonly T[], meeting: (a: T, b: T) => string | undefined): readonly string[] {
+function pairs<T>(
+  one: readonly T[],
+  other: readonly T[],
+  meeting: (a: T, b: T) => string | undefined,
+): readonly string[] {
   const found = new Set<string>();
   for (const a of one)
     for (const b of other) {

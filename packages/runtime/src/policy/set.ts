@@ -119,7 +119,8 @@ function applicable(state: State, subject: Subject): Applicable {
   return { rules: [...found].sort(byLevel), unresolved };
 }
 
-function byLevel({ policy: one }: Rule, { policy: other }: Rule): number {
+/** From platform to attached, by name within a level: the order in which rules are shown and give reasons. */
+export function byLevel({ policy: one }: Rule, { policy: other }: Rule): number {
   const level = policyLevels.indexOf(one.level) - policyLevels.indexOf(other.level);
   if (level !== 0) return level;
   if (one.name !== other.name) return one.name < other.name ? -1 : 1;

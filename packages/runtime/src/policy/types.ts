@@ -98,13 +98,12 @@ export interface Policy {
   readonly when: string | null;
   /** Null where the condition reads nothing that may be absent. */
   readonly missing: Absence | null;
-  readonly then: {
-    readonly decision: Outcome;
-    readonly reason: string;
-    /** Set exactly when the decision is `require_approval`. */
-    readonly approval: ApprovalDemand | null;
-    readonly obligations: Obligations;
-  };
+  /** What the document says under `then`; that word itself would make a policy look like a promise. */
+  readonly decision: Outcome;
+  readonly reason: string;
+  /** Set exactly when the decision is `require_approval`. */
+  readonly approval: ApprovalDemand | null;
+  readonly obligations: Obligations;
 }
 
 /** One immutable published version. */

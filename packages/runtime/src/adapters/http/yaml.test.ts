@@ -22,5 +22,5 @@ test.each([
   expect(refusal).toBeInstanceOf(SignalboxError);
   const { code, details } = refusal as SignalboxError;
   expect(code).toBe("invalid_input");
-  expect((details?.["problems"] as { line: number }[])[0]?.line).toBe(line);
+  expect(details?.["problems"]).toMatchObject([{ line }]);
 });

@@ -235,9 +235,9 @@ function choiceShape(checking: Checking, node: Node & { readonly kind: "choice" 
   const test = shapeAt(checking, node.test, known);
   if (!test.kinds.has("bool"))
     problem(checking, `${textOf(node.test)} is ${kindsText(test.kinds)}, where true or false is needed`);
-  const then = shapeAt(checking, node.then, withFacts(known, factsWhen(node.test, true)));
-  const otherwise = shapeAt(checking, node.otherwise, withFacts(known, factsWhen(node.test, false)));
-  return shapeOfKinds(new Set([...then.kinds, ...otherwise.kinds]));
+  const met = shapeAt(checking, node.met, withFacts(known, factsWhen(node.test, true)));
+  const unmet = shapeAt(checking, node.unmet, withFacts(known, factsWhen(node.test, false)));
+  return shapeOfKinds(new Set([...met.kinds, ...unmet.kinds]));
 }
 
 function eachShape(checking: Checking, node: Node & { readonly kind: "each" }, known: Known): Shape {

@@ -1,5 +1,4 @@
 // Evaluates a condition by our own walk: left to right, every absent field noticed, every error final, work bounded.
-import { policyBounds } from "../bounds.ts";
 import type { CallCounts } from "../types.ts";
 import { momentPart, spanPart } from "./clock.ts";
 import { callFunction, negative, operate, textSteps, type Spend } from "./operators.ts";
@@ -100,7 +99,7 @@ function findInside(run: Run, node: Node): Found {
       return strictly(run, [node.of], ([of = null]) => negative(of));
     case "choice": {
       const test = find(run, node.test);
-      return test === absent ? absent : find(run, truth(test, "?:") ? node.then : node.otherwise);
+      return test === absent ? absent : find(run, truth(test, "?:") ? node.met : node.unmet);
     }
     case "operation":
       return operation(run, node);

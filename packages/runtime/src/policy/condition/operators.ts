@@ -52,7 +52,7 @@ export function same(left: Value, right: Value, spend: Spend): boolean {
     return left === right;
   }
   // Across kinds 2n === 2.0 would be false.
-  if (isNumber(left) && isNumber(right)) return left <= right && left >= right;
+  if (isNumber(left) && isNumber(right)) return compareNumbers(left, right) === 0;
   if (typeof left !== "object" || left === null || typeof right !== "object" || right === null) return left === right;
   if (isMoment(left)) return isMoment(right) && left.ms === right.ms;
   if (isSpan(left)) return isSpan(right) && left.ms === right.ms;
@@ -76,12 +76,15 @@ export function same(left: Value, right: Value, spend: Spend): boolean {
 const isNumber = (value: Value): value is number | bigint => typeof value === "number" || typeof value === "bigint";
 
 /** NaN is in no order with anything: NaN itself comes back, and no comparison with it holds. */
+function compareNumbers(left: number | bigint, right: number | bigint): number {
+  if (left < right) return -1;
+  if (left > right) return 1;
+  return left <= right ? 0 : Number.NaN;
+}
+
+/** Negative, 0 or positive; NaN where there is no order. */
 function order(operator: Operator, left: Value, right: Value, spend: Spend): number {
-  if (isNumber(left) && isNumber(right)) {
-    if (left < right) return -1;
-    if (left > right) return 1;
-    return left <= right ? 0 : Number.NaN;
-  }
+  if (isNumber(left) && isNumber(right)) return compareNumbers(left, right);
   if (typeof left === "string" && typeof right === "string") {
     spend(textSteps(left, right));
     return compareTexts(left, right);

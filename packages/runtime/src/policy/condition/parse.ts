@@ -205,9 +205,8 @@ function callOf(reading: Reading, call: Call, place: Place): Node {
       break;
     }
     case "_?_:_": {
-      const [test, then, otherwise] = nodesOf(reading, args, place);
-      if (test !== undefined && then !== undefined && otherwise !== undefined)
-        return { kind: "choice", test, then, otherwise };
+      const [test, met, unmet] = nodesOf(reading, args, place);
+      if (test !== undefined && met !== undefined && unmet !== undefined) return { kind: "choice", test, met, unmet };
       break;
     }
     case "_[_]": {

@@ -54,7 +54,7 @@ export function textOf(node: Node): string {
     case "negative":
       return `-${inside(node.of, 8)}`;
     case "choice":
-      return `${inside(node.test, 2)} ? ${inside(node.then, 2)} : ${inside(node.otherwise, 1)}`;
+      return `${inside(node.test, 2)} ? ${inside(node.met, 2)} : ${inside(node.unmet, 1)}`;
     case "operation":
       return `${inside(node.left, strength(node))} ${node.operator} ${inside(node.right, strength(node) + 1)}`;
     case "matches":

@@ -72,7 +72,7 @@ export type Node =
   | { readonly kind: "and" | "or"; readonly parts: readonly Node[] }
   | { readonly kind: "not"; readonly of: Node }
   | { readonly kind: "negative"; readonly of: Node }
-  | { readonly kind: "choice"; readonly test: Node; readonly then: Node; readonly otherwise: Node }
+  | { readonly kind: "choice"; readonly test: Node; readonly met: Node; readonly unmet: Node }
   | { readonly kind: "operation"; readonly operator: Operator; readonly left: Node; readonly right: Node }
   /** A method's object is its first argument. */
   | { readonly kind: "call"; readonly name: FunctionName; readonly args: readonly Node[] }
@@ -125,7 +125,7 @@ export function childrenOf(node: Node): readonly Node[] {
     case "or":
       return node.parts;
     case "choice":
-      return [node.test, node.then, node.otherwise];
+      return [node.test, node.met, node.unmet];
     case "operation":
       return [node.left, node.right];
     case "call":

@@ -40,7 +40,9 @@ const roleRule: TextRule = {
   hint: "the name of a role, like finance",
 };
 
-export function readThen(value: unknown, path: string, notes: Notes): Policy["then"] | undefined {
+export type Consequence = Pick<Policy, "decision" | "reason" | "approval" | "obligations">;
+
+export function readThen(value: unknown, path: string, notes: Notes): Consequence | undefined {
   const fields = readFields(value, path, ["decision", "reason", "approval", "obligations"], notes);
   if (fields === undefined) return undefined;
   const decision = readPart(fields, "decision", path, notes, (given, here) => readChoice(given, here, outcomes, notes));
