@@ -7,7 +7,7 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
-import { startStack, within, type Stack } from "../support/stack.ts";
+import { slowly, startStack, within, type Stack } from "../support/stack.ts";
 
 let stack: Stack | undefined;
 let disk: string | undefined;
@@ -98,20 +98,20 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
 
   // The running call ends now; its end cannot be stored, so nobody is told.
   gates.open("held", { kept: "by the worker" });
-  await expect.poll(async () => (await admin.get("/readyz")).body["reasons"]).toEqual(["ledger_unavailable"]);
+  await expect.poll(async () => (await admin.get("/readyz")).body["reasons"], slowly).toEqual(["ledger_unavailable"]);
   expect((await admin.get("/healthz")).status).toBe(200);
   expect((await admin.call(callId)).status).toBe("running");
   // Its worker loses the connection before anybody could acknowledge the result, and tells it again on the next one.
   const connected = await ready("w-disk");
   proxy.cut();
-  await expect.poll(() => ready("w-disk")).toEqual([]);
+  await expect.poll(() => ready("w-disk"), slowly).toEqual([]);
   proxy.mend();
-  await expect.poll(() => ready("w-disk"), { timeout: 10_000 }).toEqual(connected);
+  await expect.poll(() => ready("w-disk"), slowly).toEqual(connected);
 
   rmSync(filler);
   const end = await running;
   expect([end.status, end.body.status, end.body.output]).toEqual([200, "succeeded", { kept: "by the worker" }]);
-  await expect.poll(async () => (await admin.get("/readyz")).status).toBe(200);
+  await expect.poll(async () => (await admin.get("/readyz")).status, slowly).toBe(200);
   const later = await admin.invoke({ tool: "quick", input: {}, idempotency_key: key });
   expect([later.status, later.body.status]).toEqual([200, "succeeded"]);
   for (const id of acknowledged) expect((await admin.call(id)).status).toBe("succeeded");

@@ -4,7 +4,7 @@ import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
 import type { Rest } from "../support/rest.ts";
-import { startStack, type Stack } from "../support/stack.ts";
+import { slowly, startStack, type Stack } from "../support/stack.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 
 const gates = createGates();
@@ -37,7 +37,7 @@ test("worst thing 7: SIGTERM with a running and four queued calls fails none of 
   const { callId: running } = await gates.entered("term-1");
   const waiting = [await queued("term", "term-2"), await queued("term", "term-3"), await queued("term", "term-4")];
   const queuedCaller = admin.invoke({ tool: "term", input: { gate: "term-5" } });
-  await expect.poll(async () => (await admin.get("/v1/executions?status=queued")).body.items?.length).toBe(4);
+  await expect.poll(async () => (await admin.get("/v1/executions?status=queued")).body.items?.length, slowly).toBe(4);
 
   const { runtime } = stack;
   runtime.signal("SIGTERM");

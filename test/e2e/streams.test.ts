@@ -5,7 +5,7 @@ import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
 import type { Rest } from "../support/rest.ts";
 import { startScriptedWorker, type ScriptedWorker, type ScriptedWorkerOptions } from "../support/scripted-worker.ts";
-import { startStack, type Stack } from "../support/stack.ts";
+import { slowly, startStack, type Stack } from "../support/stack.ts";
 
 const gates = createGates();
 let stack: Stack;
@@ -218,7 +218,7 @@ test("report 058, worst thing 6: TCP is cut for 2 s in mid-call; the worker keep
   );
   const entries = await Promise.all(names.map((gate) => gates.entered(gate)));
   proxy.cut();
-  await expect.poll(() => stack.ready("w-cut")).toEqual([]);
+  await expect.poll(() => stack.ready("w-cut"), slowly).toEqual([]);
   // One of them finishes while there is no connection: its result is kept.
   gates.open("cut.ends.meanwhile");
   // The cut is what the case is about; nothing happens in it that could be waited for.
@@ -226,7 +226,7 @@ test("report 058, worst thing 6: TCP is cut for 2 s in mid-call; the worker keep
   expect(entries.map(({ ctx }) => ctx.signal.aborted)).toEqual([false, false, false]);
   for (const { callId } of entries) expect(["dispatched", "running"]).toContain((await admin.call(callId)).status);
   proxy.mend();
-  await expect.poll(() => stack.ready("w-cut"), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => stack.ready("w-cut"), slowly).toHaveLength(1);
   expect(entries.map(({ ctx }) => ctx.signal.aborted)).toEqual([false, false, false]);
   gates.open("cut.safe");
   gates.open("cut.unsafe");
@@ -251,7 +251,7 @@ test("WRK-07: a worker that leaves takes nothing new, finishes what it has, and 
   for (const gate of ["leave-1", "leave-2", "leave-3"]) await gates.entered(gate);
   const left = close();
   await expect
-    .poll(async () => (await admin.get("/v1/workers?limit=100")).body.items)
+    .poll(async () => (await admin.get("/v1/workers?limit=100")).body.items, slowly)
     .toContainEqual(expect.objectContaining({ worker_id: "w-leaving", state: "draining", holding: 3 }));
   const late = await queued("leaving", { gate: "leave-4" });
   for (const gate of ["leave-1", "leave-2", "leave-3"]) gates.open(gate);

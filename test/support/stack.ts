@@ -97,6 +97,9 @@ export interface Stack {
   remove(): void;
 }
 
+/** For `expect.poll`: a busy machine takes its time. */
+export const slowly = { timeout: 10_000 } as const;
+
 const readyMsMax = 20_000;
 const lookEveryMs = 20;
 

@@ -27,9 +27,11 @@ export const policyBounds = {
   windowsPerConditionMax: 4,
 
   /** Steps of one evaluation: a node, or 64 characters of a text; guards against long lists in arguments. */
-  evaluationStepsMax: 50_000,
-  /** Steps of all the rules of one decision. */
-  decisionStepsMax: 500_000,
+  evaluationStepsMax: 25_000,
+  /** Steps of all the rules of one decision: some 20 ms at the most. */
+  decisionStepsMax: 100_000,
+  /** Characters × instructions of a `matches` pattern that make one step, by the slowest case measured (40 ns each). */
+  matchUnitsPerStep: 16,
   /** Characters of a text that an evaluation may put together. */
   textCharsMax: 1_048_576,
 

@@ -3,7 +3,18 @@ import { sideEffectClasses } from "@signalbox/protocol";
 import { didYouMean } from "../../document/nearest.ts";
 import { factsWhen, notNull, withFacts, type Known } from "./facts.ts";
 import type { ConditionProblem } from "./parse.ts";
-import { kinds, listOf, mapOf, recordOf, scalarShape, shapeOfKinds, untyped, type Kind, type Shape } from "./shape.ts";
+import {
+  kinds,
+  listOf,
+  mapOf,
+  recordOf,
+  scalarShape,
+  shapeOfKinds,
+  unknownArgs,
+  untyped,
+  type Kind,
+  type Shape,
+} from "./shape.ts";
 import {
   clockSignature,
   functionSignatures,
@@ -193,7 +204,8 @@ function memberShape(
   const { shape, presence } = outer.member(name);
   if (presence !== "never") return { shape, presence };
   checking.unknown.set(memberPath(textOf(of), name), didYouMean(name, outer.names) ?? namesHint(outer.names));
-  return { shape: untyped, presence: "maybe" };
+  // That it is unknown says enough; it is not listed as absent too.
+  return { shape: unknownArgs, presence: "always" };
 }
 
 function namesHint(names: readonly string[]): string | undefined {
@@ -217,7 +229,7 @@ function itemShape(checking: Checking, node: Node & { readonly kind: "item" }, o
     return untyped;
   }
   if (!checking.asking) checking.mayBeAbsent.add(textOf(node));
-  return list && !map ? outer.item() : untyped;
+  return list && !map ? outer.item() : unknownArgs;
 }
 
 function logicShape(checking: Checking, parts: readonly Node[], kind: "and" | "or", known: Known): Shape {
@@ -248,7 +260,7 @@ function eachShape(checking: Checking, node: Node & { readonly kind: "each" }, k
       checking,
       `${node.macro}() goes over lists and mappings; ${textOf(node.range)} is ${kindsText(range.kinds)}`,
     );
-  const item = range.kinds.has("map") ? (list ? untyped : text) : range.item();
+  const item = range.kinds.has("map") ? (list ? unknownArgs : text) : range.item();
   checking.variables.set(node.variable, item);
   const test = node.macro === "map" ? node.only : node.body;
   const tested = test === undefined ? undefined : shapeAt(checking, test, known);

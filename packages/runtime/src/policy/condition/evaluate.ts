@@ -1,7 +1,8 @@
 // Evaluates a condition by our own walk: left to right, every absent field noticed, every error final, work bounded.
+import { policyBounds } from "../bounds.ts";
 import type { CallCounts } from "../types.ts";
 import { momentPart, spanPart } from "./clock.ts";
-import { callFunction, negative, operate, textSteps, type Spend } from "./operators.ts";
+import { callFunction, negative, operate, type Spend } from "./operators.ts";
 import { memberPath, pathOf, type Node } from "./tree.ts";
 import { Failed, isMoment, isSpan, kindOf, kindText, listOf, memberOf, namesOf, type Value } from "./values.ts";
 
@@ -108,7 +109,7 @@ function findInside(run: Run, node: Node): Found {
     case "matches":
       return strictly(run, [node.of], ([of = null]) => {
         if (typeof of !== "string") throw new Failed(`matches() does not go with ${kindText[kindOf(of)]}`);
-        run.spend(textSteps(of) * (1 + node.pattern.size / 4));
+        run.spend(1 + (of.length * node.pattern.size) / policyBounds.matchUnitsPerStep);
         return node.pattern.test(of);
       });
     case "clock":
@@ -170,7 +171,8 @@ function miss(run: Run, path: string): typeof absent {
 function field(run: Run, of: Node, name: string, node: Node): Found {
   const outer = find(run, of);
   if (outer === absent) return absent;
-  return memberOf(outer, name) ?? miss(run, pathOf(node) ?? memberPath("…", name));
+  const found = memberOf(outer, name);
+  return found === undefined ? miss(run, pathOf(node) ?? memberPath("…", name)) : found;
 }
 
 function has(run: Run, of: Node, name: string): boolean {
@@ -196,8 +198,9 @@ function item(run: Run, of: Node, at: Node): Found {
     return place >= 0 && place < list.size ? list.at(place) : miss(run, `${path}[${place}]`);
   }
   if (typeof index !== "string") throw new Failed(`a field's name is a text, not ${kindText[kindOf(index)]}`);
+  const found = memberOf(outer, index);
   // The name comes from the arguments, so the record does not show it.
-  return memberOf(outer, index) ?? miss(run, `${path}[…]`);
+  return found === undefined ? miss(run, `${path}[…]`) : found;
 }
 
 function clock(node: Node & { readonly kind: "clock" }, of: Value): bigint {

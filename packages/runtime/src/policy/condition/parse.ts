@@ -85,8 +85,9 @@ function attempt<T>(reading: Reading, read: () => T): T | undefined {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { message, hint } = error;
-    // An empty message: said before, further in.
-    if (message !== "") reading.problems.push(hint === undefined ? { message } : { message, hint });
+    // An empty message: said before, further in. What is wrong everywhere is said once.
+    const said = message === "" || reading.problems.some((one) => one.message === message);
+    if (!said) reading.problems.push(hint === undefined ? { message } : { message, hint });
     return undefined;
   }
 }

@@ -52,7 +52,8 @@ export function textOf(node: Node): string {
     case "not":
       return `!${inside(node.of, 8)}`;
     case "negative":
-      return `-${inside(node.of, 8)}`;
+      // Before a number the sign would become a part of it.
+      return node.of.kind === "value" ? `-(${textOf(node.of)})` : `-${inside(node.of, 8)}`;
     case "choice":
       return `${inside(node.test, 2)} ? ${inside(node.met, 2)} : ${inside(node.unmet, 1)}`;
     case "operation":
