@@ -106,6 +106,28 @@ describe("the launcher", () => {
     expect(isAlive(child.childPid)).toBe(false);
   });
 
+  test.each([
+    ["ends the command when the npm that started it is gone", "npm-cli.js", "told to stop"],
+    ["lets a command outlive any other parent", undefined, "still there"],
+  ])("%s", async (_, npmExecpath, expected) => {
+    const script = write(
+      "child.mjs",
+      `process.on("SIGTERM", () => { console.log("told to stop"); process.exit(); });
+       setTimeout(() => { console.log("still there"); process.exit(); }, 1_500);
+       console.log(process.pid);`,
+    );
+    // A shell between npm and the launcher dies of a signal and passes nothing on.
+    const between = write("between.mjs", `import { spawn } from "node:child_process";
+      spawn(process.execPath, ${JSON.stringify([launcher, "node", script])}, { stdio: "inherit" });`);
+    const env = { ...process.env };
+    delete env["npm_execpath"];
+    if (npmExecpath !== undefined) env["npm_execpath"] = npmExecpath;
+    const { process: parent, nextLine } = start([between], env);
+    pids.push(Number(await nextLine()));
+    parent.kill("SIGKILL");
+    expect(await nextLine()).toBe(expected);
+  });
+
   test("leaves SIGINT to the terminal's process group and does not die of it", async () => {
     const child = await launched(`
       for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => { console.log(signal); process.exit(6); });`);

@@ -41,7 +41,7 @@ beforeAll(async () => {
     { tool: "bad", handler: () => ({ secret: "raw-output-of-bad" }) },
   ]);
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 async function newestRefusal(principal: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   const records = await admin.audit({ principal });

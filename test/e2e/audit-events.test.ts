@@ -31,7 +31,7 @@ beforeAll(async () => {
   await stack.register(workerTool("write", "1.0.0", { side_effect_class: "non_idempotent_write" }));
   await stack.startWorker("w-audit", [{ tool: "write", handler: gates.note }]);
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 test("EVT-01: a call that succeeds is told in five events, in order and without a gap", async () => {
   const { execution_id: id } = (await admin.invoke({ tool: "echo", input: { n: 1 } })).body;

@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterEach(nothingIsLost);
 afterAll(async () => {
   await bystanderEnds();
-  await finish(stack);
+  await finish(stack, gates);
 });
 
 /** The runtime takes calls, and the call beside still runs. */

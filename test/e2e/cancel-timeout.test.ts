@@ -47,7 +47,7 @@ beforeAll(async () => {
     { capacity: 256 },
   );
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 test("CAN-03: a second cancel, and one after the end, change nothing and answer the same", async () => {
   const { execution_id: id = "" } = (

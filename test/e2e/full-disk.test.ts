@@ -9,6 +9,7 @@ import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
 import { slowly, startStack, within, type Stack } from "../support/stack.ts";
 
+const gates = createGates();
 let stack: Stack | undefined;
 let disk: string | undefined;
 
@@ -27,7 +28,7 @@ function mountSmallDisk(): string | undefined {
 
 afterAll(async () => {
   try {
-    await finish(stack);
+    await finish(stack, gates);
   } finally {
     if (disk !== undefined) {
       execFileSync("umount", [disk]);
@@ -45,7 +46,6 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   mkdirSync(dataDir);
   stack = await startStack({ dataDir });
   const { admin, ready } = stack;
-  const gates = createGates();
   for (const tool of ["held", "quick"])
     await stack.register(workerTool(tool, "1.0.0", { side_effect_class: "non_idempotent_write" }));
   const proxy = await stack.startProxy();

@@ -42,7 +42,7 @@ beforeAll(async () => {
     { address: proxy.address, capacity: 128 },
   );
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 test("IDM-01: the same key and body twice is one call that ran once", async () => {
   const body = { tool: "count", input: { n: 1 }, idempotency_key: "idm-01" };

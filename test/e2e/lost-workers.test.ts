@@ -20,7 +20,7 @@ beforeAll(async () => {
   stack = await startStack();
   admin = stack.admin;
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 const caseMs = 75_000;
 const safe = { side_effect_class: "idempotent_write" };

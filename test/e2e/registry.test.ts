@@ -14,7 +14,7 @@ beforeAll(async () => {
   stack = await startStack();
   admin = stack.admin;
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 /** The value of one line of `/metrics`; 0 when it is not there yet. */
 async function metric(line: string): Promise<number> {

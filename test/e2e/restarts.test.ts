@@ -26,7 +26,7 @@ beforeAll(async () => {
     address: proxy.address,
   });
 });
-afterAll(() => finish(stack));
+afterAll(() => finish(stack, gates));
 
 async function queued(tool: string, gate: string): Promise<string> {
   return (await admin.invoke({ tool, input: { gate }, mode: "async" })).body.execution_id ?? "";

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const hangUp of hangUps) hangUp();
-  await finish(stack);
+  await finish(stack, gates);
 });
 
 const safe = { side_effect_class: "idempotent_write" };

@@ -29,9 +29,20 @@ export interface ChildOptions {
 }
 
 const alive = new Set<Child>();
-process.on("exit", () => {
+const killAll = (): void => {
   for (const child of alive) killGroup(child.pid);
-});
+};
+// Whatever ends the test's own process takes its children along: its end, a signal, or a runner that is gone.
+process.on("exit", killAll).on("disconnect", killAll);
+for (const [signal, number] of [
+  ["SIGINT", 2],
+  ["SIGTERM", 15],
+  ["SIGHUP", 1],
+] as const)
+  process.once(signal, () => {
+    killAll();
+    process.exit(128 + number);
+  });
 
 /** Runs `node <args>`. */
 export function startNode(args: readonly string[], options: ChildOptions = {}): Child {

@@ -101,6 +101,9 @@ export interface Stack {
 export const slowly = { timeout: 10_000 } as const;
 
 const readyMsMax = 20_000;
+/** Together less than a hook may take, so that a test that went wrong still cleans up. */
+const closeMsMax = 8_000;
+const stopMsMax = 15_000;
 const lookEveryMs = 20;
 
 /** @throws Error that says to build first, or with the runtime's own words when it does not come up */
@@ -234,15 +237,23 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     kill: () => current().kill(),
     logs: () => pastLogs + (runtime?.stderr() ?? ""),
     async close() {
-      // Workers first: a runtime that drains would wait for what they hold.
-      await Promise.all(closers.map((close) => close()));
-      if (runtime === undefined || runtime.process.exitCode !== null || runtime.process.signalCode !== null) return;
-      const { code } = await self.stop();
-      if (code !== 0) throw new Error(`the runtime ended with exit code ${code}: ${current().stderr().slice(-2_000)}`);
+      try {
+        // Workers first: a runtime that drains would wait for what they hold.
+        await within(closeMsMax, Promise.all(closers.map((close) => close())), "workers and proxies close");
+        if (isGone(runtime)) return;
+        const { code } = await within(stopMsMax, self.stop(), "the runtime stops on SIGTERM");
+        if (code !== 0) throw new Error(`the runtime ended with ${code}: ${current().stderr().slice(-2_000)}`);
+      } finally {
+        if (!isGone(runtime)) await current().kill();
+      }
     },
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
   return self;
+}
+
+function isGone(child: Child | undefined): boolean {
+  return child === undefined || child.process.exitCode !== null || child.process.signalCode !== null;
 }
 
 function readyOf(line: string): { readonly url: string; readonly grpc: string } | undefined {

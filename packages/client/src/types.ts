@@ -98,6 +98,8 @@ export interface MatchedRule {
   readonly level: string;
   readonly outcome: string;
   readonly reason: string;
+  /** True for a rule in observe mode: recorded, without effect. */
+  readonly observed: boolean;
 }
 
 export interface Decision {

@@ -45,10 +45,10 @@ export type {
 } from "./work.ts";
 
 // JSON
-export { bigIntDigitsMax, parseWithBigInts, stringifyWithBigInts } from "./json/bigint.ts";
+export { parseWithBigInts, stringifyWithBigInts } from "./json/bigint.ts";
 export { canonicalJson } from "./json/canonical.ts";
 export { cutJson, cutJsonBytesMin } from "./json/cut.ts";
-export { isRawNumber } from "./json/exact-number.ts";
+export { bigIntDigitsMax, isRawNumber } from "./json/exact-number.ts";
 export type { RawNumber } from "./json/exact-number.ts";
 export { jsonDepthCeiling, parseJson, toPlain } from "./json/parse.ts";
 export type { JsonParsed, JsonProblem, ParseJsonOptions } from "./json/parse.ts";

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chooseNode, endWith, runningNodeIsGood } from "../launch/choose-node.js";
-import { runChild } from "../launch/run-child.js";
+import { runChild, whenNpmIsGone } from "../launch/run-child.js";
 
 const main = new URL("../dist/cli/main.js", import.meta.url);
 
@@ -12,6 +12,7 @@ if (!existsSync(main)) {
   process.stderr.write("signalbox: the command is not built yet: run npm run build first.\n");
   process.exitCode = 1;
 } else if (runningNodeIsGood) {
+  whenNpmIsGone(() => process.kill(process.pid, "SIGTERM"));
   await import(main.href);
 } else {
   await endWith(async () => {

@@ -5,7 +5,7 @@ import { limits, makeId, SignalboxError, type RuntimeMessage, type WorkerMessage
 import type { Worker } from "@signalbox/worker";
 import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
 import { systemClock } from "./adapters/system/clock.ts";
-import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type ClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
+import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
 import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
@@ -74,8 +74,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     meters.observe("ledger_batch_size", commit.units);
   });
   try {
-    const url = `http://${hostPort(options.host, options.httpPort)}`;
-    const secret = await ensureTenant({ ledger, folder, clock, chance }, { url, grpc: hostPort(options.host, options.grpcPort) });
+    const secret = await ensureTenant({ ledger, folder, clock, chance });
     await ensureEcho(ledger, clock);
     const runtime = createRuntime({
       replica,
@@ -98,7 +97,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     const all = { runtime, ledger, echo, echoRuns, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
       const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
-      if (secret !== undefined) writeClientFile(folder, { url: openUrl, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
+      writeClientFile(folder, { url: openUrl, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
       await registerFolders(runtime, options.toolsDirs, log);
     } catch (error) {
       // Open doors would keep the process from ending.
@@ -146,6 +145,8 @@ async function openDoors(runtime: Runtime, options: DevOptions, log: Log): Promi
           onConnect: (stream: WorkStream<WorkerMessage, RuntimeMessage>, identity) => runtime.driver.attach(stream, identity),
         }),
     ],
+  }).catch((error: unknown) => {
+    throw portTaken((error as Error).cause, "--grpc-port", options.grpcPort) ?? error;
   });
   const http = createHttpDoor({
     service: runtime.service,
@@ -161,13 +162,14 @@ async function openDoors(runtime: Runtime, options: DevOptions, log: Log): Promi
     return { http, httpPort, grpc };
   } catch (error) {
     await grpc.stop(0);
-    throw portTaken(error, options.httpPort) ?? error;
+    throw portTaken(error, "--port", options.httpPort) ?? error;
   }
 }
 
-function portTaken(error: unknown, port: number): Error | undefined {
-  if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return undefined;
-  return new Error(`port ${port} is taken; stop what uses it, or choose another: signalbox dev --port 0`, { cause: error });
+function portTaken(error: unknown, flag: string, port: number): Error | undefined {
+  // grpc-js tells the code in its message only.
+  if (!`${(error as NodeJS.ErrnoException | undefined)?.code} ${String(error)}`.includes("EADDRINUSE")) return undefined;
+  return new Error(`port ${port} is taken; stop what uses it, or choose another: signalbox dev ${flag} 0`, { cause: error });
 }
 
 async function admitWorker(runtime: Runtime, key: string): Promise<WorkerIdentity | Refusal> {
@@ -223,15 +225,18 @@ interface Setting {
   readonly chance: Chance;
 }
 
+/** What the client file says until the doors are open: addresses at which nobody listens, never another runtime's. */
+const noDoors = { url: "http://127.0.0.1:9", grpc: "127.0.0.1:9" };
+
 /** First start: tenant, project, admin and its grant in one go. @returns the key that client.json holds; undefined when there is none */
-async function ensureTenant(setting: Setting, doors: Omit<ClientFile, "key">): Promise<string | undefined> {
+async function ensureTenant(setting: Setting): Promise<string> {
   const { ledger, folder, clock } = setting;
   const tenants = await ledger.tenants();
-  if (tenants.some((tenant) => tenant.tenant === defaultTenant)) return readClientFile(folder)?.key;
   const now = clock.now();
+  if (tenants.some((tenant) => tenant.tenant === defaultTenant)) return knownKey(setting);
   const { key, secret } = newAdminKey(setting);
   // The file first: a crash in between leaves a key that opens nothing, never a runtime that nobody can open.
-  writeClientFile(folder, { ...doors, key: secret });
+  writeClientFile(folder, { ...noDoors, key: secret });
   const grant: Grant = {
     tenant: defaultTenant,
     grantId: makeId("grant", now, setting.chance.bytes(10)),
@@ -251,6 +256,25 @@ async function ensureTenant(setting: Setting, doors: Omit<ClientFile, "key">): P
       { op: "insert_key", row: key },
       { op: "insert_grant", row: grant },
       { op: "append_audit", draft: setUpAudit(now, "tenant.created", { key_id: key.keyId, grant_id: grant.grantId }) },
+    ],
+  });
+  return secret;
+}
+
+/** The key of the client file; where that is gone or damaged, a new one, as `keys reset --local` would make it. */
+async function knownKey(setting: Setting): Promise<string> {
+  const known = readClientFile(setting.folder)?.key;
+  return known ?? (await addAdminKey(setting));
+}
+
+/** Whoever can write the data folder may have an admin key; that one was made is on record. */
+async function addAdminKey(setting: Setting): Promise<string> {
+  const { key, secret } = newAdminKey(setting);
+  const draft = setUpAudit(setting.clock.now(), "key.created", { key_id: key.keyId, local: true });
+  await setting.ledger.commit({
+    writes: [
+      { op: "insert_key", row: key },
+      { op: "append_audit", draft },
     ],
   });
   return secret;
@@ -335,13 +359,7 @@ export async function resetLocalKey(dataDir: string): Promise<{ readonly keyFile
   const ledger = openLedger(folder, clock, createLog("silent"), () => undefined);
   const setting: Setting = { folder, clock, chance: systemChance(), ledger };
   try {
-    const { key, secret } = newAdminKey(setting);
-    await setting.ledger.commit({
-      writes: [
-        { op: "insert_key", row: key },
-        { op: "append_audit", draft: setUpAudit(clock.now(), "key.created", { key_id: key.keyId, local: true }) },
-      ],
-    });
+    const secret = await addAdminKey(setting);
     const before = readClientFile(folder);
     writeClientFile(folder, { url: before?.url ?? "http://127.0.0.1:8080", key: secret, grpc: before?.grpc ?? "127.0.0.1:9090" });
     return { keyFile: folder.clientFile };

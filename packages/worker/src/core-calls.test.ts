@@ -190,7 +190,7 @@ describe("the same call again", () => {
     worker.hear(unsafe);
     worker.hear({ type: "go", ...c1 });
     worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "lost" });
-    expect(worker.at(70).take(ended(ok))).toEqual([nacked("retry_elsewhere", "dropped")]);
+    expect(worker.at(70).take(ended(ok))).toEqual([send(succeeded(1, 70))]); // evidence, told once
     expect(worker.hear({ ...unsafe, fence: 2 })).toEqual([accepted(2), send(succeeded(2, 70))]);
   });
 });

@@ -210,7 +210,7 @@ export function onHandlerEnded(state: CoreState, input: WorkerInput & { type: "h
   const base = {
     type: "result",
     ...leaseOf(live.invoke),
-    usage: { durationMs: Math.max(0, nowMs - live.startedAtMs), ...input.usage },
+    usage: { durationMs: Math.round(Math.max(0, nowMs - live.startedAtMs) * 1000) / 1000, ...input.usage },
   } as const;
   if (end.status === "failed") {
     finish(
@@ -241,7 +241,9 @@ function finish(state: CoreState, live: LiveCall, result: Result, nowMs: number)
   state.done.ended(live.invoke.tenant, live.invoke.callId, live.invoke.fence, nowMs);
   if (live.phase === "abandoned") {
     remember(state, live.invoke, result, nowMs);
-    sayDropped(state, live);
+    // What an unsafe handler did all the same is what a person needs who has to resolve the call; nobody answers for it.
+    if (isSafe(live.invoke.sideEffectClass) || state.link !== "online") sayDropped(state, live);
+    else say(state, result);
     return;
   }
   hold(state, live.invoke, result);

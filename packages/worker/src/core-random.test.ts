@@ -129,10 +129,13 @@ class Observer {
     if (message.type === "result") {
       const run = this.#inCode.get(message.callId);
       must(run?.invoke.fence !== message.fence, "a running lease has no result");
-      if (!this.#resyncing.has(keyOf(message))) this.owed.set(message.callId, message.fence);
+      const evidence = this.#resyncing.has(keyOf(message)) || this.#lostEnd === keyOf(message);
+      if (!evidence) this.owed.set(message.callId, message.fence);
     }
   }
 
+  /** The lost lease whose handler ends just now: what it did is told once as evidence, and is not owed. */
+  #lostEnd = "";
   /** Leases that the Registered at hand lets go of: their result may be told once more, and is not owed. */
   #resyncing = new Set<string>();
 
@@ -200,9 +203,12 @@ class Observer {
     if (run === undefined) return;
     const { callId, fence: ofRun } = run.invoke;
     this.#inCode.delete(callId);
+    this.#lostEnd = run.lost ? keyOf(run.invoke) : "";
     const outputs = this.take({ type: "handler_ended", callId, fence: ofRun, end: fails ? broke : ok });
+    this.#lostEnd = "";
     const told = outputs.filter((output) => output.type === "send" && output.message.type === "result");
-    must(told.length === (this.#online && !run.lost ? 1 : 0), "a result is told at once, and never for a lost lease");
+    const wanted = !run.lost || ["non_idempotent_write", "irreversible_action"].includes(run.invoke.sideEffectClass);
+    must(told.length === (this.#online && wanted ? 1 : 0), "a result is told at once; of a lost lease only what may have changed something");
     if (!run.lost) this.owed.set(callId, ofRun);
   }
 
@@ -253,8 +259,9 @@ class Observer {
         );
       }
     }
-    for (const { invoke } of this.#inCode.values()) {
+    for (const { invoke, lost } of this.#inCode.values()) {
       this.#inCode.delete(invoke.callId);
+      this.#lostEnd = lost ? keyOf(invoke) : "";
       outputs.push(...this.take({ type: "handler_ended", callId: invoke.callId, fence: invoke.fence, end: broke }));
     }
     for (const [callId, ofCall] of this.owed) {

@@ -117,7 +117,9 @@ describe("coming back", () => {
       send(doneResult),
     ]);
     expect(worker.hear({ type: "go", callId: "waits", fence: 1 })).toEqual([]);
-    expect(worker.take({ type: "handler_ended", callId: "runs", fence: 1, end: ok })).toEqual([dropped("runs")]);
+    expect(worker.take({ type: "handler_ended", callId: "runs", fence: 1, end: ok })).toEqual([
+      send({ ...succeeded(1, 0), callId: "runs" }),
+    ]);
     expect(reconnect(worker)).toEqual([
       send({ ...register, capacity: 8, handlers: [{ ...charge, maxConcurrency: 8 }, read] }),
     ]);

@@ -1,13 +1,11 @@
 // JSON for the SDKs, where integers beyond 2^53 are bigints; needs no engine support beyond Node 20.
 import { BACKSLASH, COLON, DIGIT_0, DIGIT_9, MINUS, QUOTE, skipSpace } from "./char-codes.ts";
-import { isIntegerText, isRawNumber } from "./exact-number.ts";
+import { bigIntDigitsMax, isIntegerText, isRawNumber } from "./exact-number.ts";
 import { jsonDepthCeiling } from "./parse.ts";
 import { placeInWords } from "./pointer.ts";
 import { scanJson } from "./scan.ts";
 import { findSyntaxError } from "./syntax-error.ts";
 
-/** Longest integer read as a bigint: a million digits would block the process for half a second. */
-export const bigIntDigitsMax = 4_300;
 
 /** First characters that tell the strings of a tagged text apart; see {@link tagLongIntegers}. */
 const stringTag = "s";

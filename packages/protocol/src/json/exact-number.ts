@@ -1,6 +1,9 @@
 // Numbers whose source digits a double would lose: how they are told apart, kept, and read.
 import { DIGIT_0, MINUS, isDigit } from "./char-codes.ts";
 
+/** Longest integer read as a bigint: a million digits would block the process for half a second. */
+export const bigIntDigitsMax = 4_300;
+
 /**
  * A number as its source text (`{ rawJSON: "9007199254740993" }`): the engine's own frozen object, which
  * `JSON.stringify` writes out digit by digit. Data cannot imitate one: an object with a key `rawJSON` is not it.

@@ -248,3 +248,8 @@ test("nothing in the problem repeats a string of the body", () => {
     }),
   );
 });
+
+test.each(["1e400", "-1e400", `1${"0".repeat(4_300)}`])("where finite numbers are asked for, %.8s… is refused with its place", (digits) => {
+  const parsed = parseJson(`{"a":[1,${digits}]}`, { depthMax: 8, numbers: "finite" });
+  expect(parsed).toMatchObject({ ok: false, problem: { kind: "number_range", pointer: "/a/1" } });
+});

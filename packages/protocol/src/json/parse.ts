@@ -1,5 +1,5 @@
 // Reads JSON from outside: bounded depth, no lost digits, no ill-formed text, no prototype keys, no echo of the body.
-import { holdsExactNumber, isRawNumber, parseKeepingDigits } from "./exact-number.ts";
+import { bigIntDigitsMax, holdsExactNumber, isRawNumber, parseKeepingDigits } from "./exact-number.ts";
 import { jsonPointer, placeInWords } from "./pointer.ts";
 import { scanJson } from "./scan.ts";
 import { findSyntaxError } from "./syntax-error.ts";
@@ -9,7 +9,7 @@ import { isWellFormed } from "./well-formed.ts";
 export const jsonDepthCeiling = 1_000;
 
 export interface JsonProblem {
-  readonly kind: "too_deep" | "malformed" | "lone_surrogate" | "proto_key";
+  readonly kind: "too_deep" | "malformed" | "lone_surrogate" | "proto_key" | "number_range";
   /** Complete sentence for the sender; holds nothing of the text but the pointer's keys. */
   readonly message: string;
   /** RFC 6901; of the closest container that can be named when the full one would be long. */
@@ -27,6 +27,8 @@ export interface ParseJsonOptions {
   readonly depthMax: number;
   /** `refuse` (default) for what callers send; `keep` for results, where `__proto__` stays an own key like any other. */
   readonly protoKeys?: "refuse" | "keep";
+  /** `any` (default) keeps the digits of every number; `finite` refuses what no reader could hold, e.g. `1e400`. */
+  readonly numbers?: "any" | "finite";
 }
 
 /**
@@ -36,7 +38,7 @@ export interface ParseJsonOptions {
  * @throws RangeError when `depthMax` is no integer from 0 to {@link jsonDepthCeiling}
  * @throws TypeError for long numbers on engines without `JSON.rawJSON` (Node 20): use `parseWithBigInts` there
  */
-export function parseJson(text: string, { depthMax, protoKeys = "refuse" }: ParseJsonOptions): JsonParsed {
+export function parseJson(text: string, { depthMax, protoKeys = "refuse", numbers = "any" }: ParseJsonOptions): JsonParsed {
   if (!Number.isInteger(depthMax) || depthMax < 0 || depthMax > jsonDepthCeiling) {
     throw new RangeError(`depthMax must be an integer from 0 to ${jsonDepthCeiling}`);
   }
@@ -54,21 +56,28 @@ export function parseJson(text: string, { depthMax, protoKeys = "refuse" }: Pars
     return { ok: false, problem: { kind: "malformed", ...found } };
   }
   const refuseProto = scan.protoKeys && protoKeys === "refuse";
-  if (scan.surrogateEscapes || refuseProto) {
-    const problem = findProblem(value, [], refuseProto);
+  const refuseRange = scan.longNumbers && numbers === "finite";
+  if (scan.surrogateEscapes || refuseProto || refuseRange) {
+    const problem = findProblem(value, [], { refuseProto, refuseRange });
     if (problem !== undefined) return { ok: false, problem };
   }
   return { ok: true, value };
 }
 
+interface Refusing {
+  readonly refuseProto: boolean;
+  readonly refuseRange: boolean;
+}
+
 /** Depth is bounded by then, so recursion is safe. `path` is shared and holds the place of `value`. */
-function findProblem(value: unknown, path: (string | number)[], refuseProto: boolean): JsonProblem | undefined {
+function findProblem(value: unknown, path: (string | number)[], refuse: Refusing): JsonProblem | undefined {
   if (typeof value === "string") return isWellFormed(value) ? undefined : loneSurrogateAt("a string", path);
-  if (typeof value !== "object" || value === null || isRawNumber(value)) return undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (isRawNumber(value)) return refuse.refuseRange ? rangeProblem(value.rawJSON, path) : undefined;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       path.push(index);
-      const problem = findProblem(item, path, refuseProto);
+      const problem = findProblem(item, path, refuse);
       if (problem !== undefined) return problem;
       path.pop();
     }
@@ -77,15 +86,22 @@ function findProblem(value: unknown, path: (string | number)[], refuseProto: boo
   for (const [key, member] of Object.entries(value)) {
     path.push(key);
     if (!isWellFormed(key)) return loneSurrogateAt("a key", path);
-    if (refuseProto && key === "__proto__") {
+    if (refuse.refuseProto && key === "__proto__") {
       const message = `the key "__proto__" is not allowed, at ${placeInWords(path)}: rename it`;
       return { kind: "proto_key", message, pointer: jsonPointer(path) };
     }
-    const problem = findProblem(member, path, refuseProto);
+    const problem = findProblem(member, path, refuse);
     if (problem !== undefined) return problem;
     path.pop();
   }
   return undefined;
+}
+
+/** A number that no reader could hold must not reach one that makes Infinity of it. */
+function rangeProblem(source: string, path: readonly (string | number)[]): JsonProblem | undefined {
+  if (Number.isFinite(Number(source)) && source.length <= bigIntDigitsMax) return undefined;
+  const message = `a number is beyond ±1.8e308 or has more than ${bigIntDigitsMax} digits, at ${placeInWords(path)}: send it as text`;
+  return { kind: "number_range", message, pointer: jsonPointer(path) };
 }
 
 function loneSurrogateAt(what: string, path: readonly (string | number)[]): JsonProblem {

@@ -2,8 +2,8 @@
 import { isSafe } from "@signalbox/protocol";
 import { auditOf } from "./audit-of.ts";
 import { begin, done, endError, endLease, refused, requeue, set, settle, tellEvent, type Change } from "./change.ts";
-import type { CheckedResult, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
-import type { RoutingOutcome, StopReason } from "./types.ts";
+import type { CheckedResult, Effect, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
+import type { Call, RoutingOutcome, StopReason } from "./types.ts";
 
 type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
 
@@ -62,7 +62,13 @@ function settleByResult(change: Change, found: CheckedResult): void {
   const stop = change.call.stopReason;
   const timedOut = stop === "timeout" || stop === "total_deadline";
   if (timedOut) {
-    const error = endError(change.call, "timeout", timeoutMessage(change.call.timeoutMs, stop), { stop_confirmed: true });
+    // It runs no more, that is confirmed; where it finished its work all the same, that is told, and its result kept.
+    const completed = found.status === "succeeded";
+    const error = endError(change.call, "timeout", timeoutMessage(change.call.timeoutMs, stop), {
+      stop_confirmed: true,
+      ...(completed ? { handler_completed: true } : {}),
+    });
+    if (completed) change.effects.push(lateRow(change.call, found, change.now));
     endLease(change, "timed_out", { raiseFence: false, error });
     return settle(change, "timed_out", { error });
   }
@@ -84,22 +90,16 @@ function settleByResult(change: Change, found: CheckedResult): void {
   settle(change, "failed", { error });
 }
 
+function lateRow(call: Call, found: CheckedResult, at: number): Extract<Effect, { type: "late_result" }> {
+  const { fence, workerId, status, outputJson } = found;
+  const errorJson = found.error === null ? null : JSON.stringify(found.error);
+  return { type: "late_result", row: { tenant: call.tenant, callId: call.callId, fence, at, workerId, status, outputJson, errorJson } };
+}
+
 /** A result under an old fence changes nothing; it is kept so that whoever resolves the call can see it. */
 export function late(live: Live, found: CheckedResult, now: number): StepResult {
   return refused("old_fence", [
-    {
-      type: "late_result",
-      row: {
-        tenant: live.call.tenant,
-        callId: live.call.callId,
-        fence: found.fence,
-        at: now,
-        workerId: found.workerId,
-        status: found.status,
-        outputJson: found.outputJson,
-        errorJson: found.error === null ? null : JSON.stringify(found.error),
-      },
-    },
+    lateRow(live.call, found, now),
     { type: "ack", fence: found.fence, verdict: "lease_lost" },
   ]);
 }

@@ -154,6 +154,13 @@ describe("timeout", () => {
     });
   });
 
+  test("what a handler finished inside the grace is kept as a late result, and told", () => {
+    const outcome = play(timingOut(unsafe), result(1), 25_000);
+    expect(outcome.live.call.error?.details).toEqual({ stop_confirmed: true, handler_completed: true, may_have_executed: true });
+    expect(outcome.effects.filter(({ type }) => type === "late_result")).toHaveLength(1);
+    expect(play(timingOut(unsafe), stopped, 25_000).effects.filter(({ type }) => type === "late_result")).toEqual([]);
+  });
+
   test("an unsafe call that stopped in time has timed out, and may have executed", () => {
     expect(play(timingOut(unsafe), stopped, 25_000).live.call).toMatchObject({
       state: "timed_out",

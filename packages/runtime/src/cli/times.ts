@@ -1,5 +1,5 @@
 // Instants and durations: as people read them, and as they write them on a command line.
-import { parseDuration } from "../registry/units.ts";
+import { parseDuration } from "../document/units.ts";
 
 const second = 1_000;
 const minute = 60 * second;

@@ -204,10 +204,13 @@ async function reserved(ports: InvokePorts, passage: Passage): Promise<Call | un
 
 async function answerExisting(ports: InvokePorts, passage: Passage, existing: Call): Promise<InvokeAnswer> {
   if (existing.fingerprint !== passage.fingerprint) {
-    throw new SignalboxError("idempotency_conflict", "this idempotency key belongs to a call with another tool, version or input", {
+    const error = new SignalboxError("idempotency_conflict", "this idempotency key belongs to a call with another tool, version or input", {
       details: { execution_id: existing.callId },
       executionId: existing.callId,
     });
+    const { tool, version } = passage.tool.version;
+    const facts = { project: passage.project, tool, version, inputHash: passage.inputHash, details: { execution_id: existing.callId } };
+    await ports.refusals.refuse(passage.asked.principal, passage.asked.requestId, error, facts);
   }
   const { told, stop } = ports.driver.waiters.listen(waitKey(existing.tenant, existing.callId));
   try {

@@ -69,8 +69,10 @@ export async function registerTool(
   const facts = { tool, version, manifestDigest: digest };
   const applied = await act(ports, asked, "tool.registered", { op: "insert_tool_version", row, activate }, details, facts);
   ports.catalog.forget(principal.tenant, tool);
-  if (applied) return { version: row, alreadyThere: false, active: activate, warnings: warningTexts(manifest.warnings) };
-  const existing = await existingVersion(ports, row, warningTexts(manifest.warnings));
+  const hidden = (await storable(ports.ledger.tool(platformTenant, tool))) !== undefined && principal.tenant !== platformTenant;
+  const warnings = [...warningTexts(manifest.warnings), ...(hidden ? [`it hides the built-in tool ${tool} from this tenant`] : [])];
+  if (applied) return { version: row, alreadyThere: false, active: activate, warnings };
+  const existing = await existingVersion(ports, row, warnings);
   if (options.activate !== true || existing.active) return existing;
   await activateTool(ports, asked, tool, version);
   return { ...existing, active: true };

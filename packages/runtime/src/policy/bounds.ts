@@ -7,6 +7,8 @@ export const policyBounds = {
   documentDepthMax: 16,
   documentValuesMax: 5_000,
   reasonCharsMax: 500,
+  /** Of one problem of a condition; names and parts of it stand in the message. */
+  problemCharsMax: 400,
   patternCharsMax: 256,
   roleCharsMax: 128,
 

@@ -1,8 +1,9 @@
 // Decides about one call in steps: rules without arguments first, then those with, then those that count calls.
 import type { Decision, MatchedRule } from "../call/types.ts";
-import { policyBounds } from "./bounds.ts";
+import { isRecord } from "../document/problems.ts";
 import { requirementsProblem } from "./approval/requirements.ts";
 import type { ApprovalRequirements, ApprovalSubject } from "./approval/types.ts";
+import { policyBounds } from "./bounds.ts";
 import { combineApprovals, combineObligations, type Asking } from "./combine.ts";
 import type { CountsNeeded } from "./condition.ts";
 import { moment } from "./condition/clock.ts";
@@ -76,7 +77,7 @@ function standingVariables(subject: Subject, now: number): ReadonlyMap<string, V
     ["tenant", tenant],
     ["project", project],
     ["environment", environment],
-    ["context", bind(subject.context ?? {}, untyped)],
+    ["context", bind(isRecord(subject.context) ? subject.context : {}, untyped)],
   ]);
   const at = moment(now);
   return at === undefined ? variables : variables.set("now", at);
@@ -89,7 +90,9 @@ function standingVariables(subject: Subject, now: number): ReadonlyMap<string, V
  */
 export function hearArgs(before: Deliberation, args: unknown, shape: Shape, monotonic: Monotonic): Deliberation {
   const began = monotonic();
-  const variables = new Map(before.variables).set("args", bind(args, shape));
+  const variables = new Map(before.variables);
+  // What is no JSON at all is nothing to decide on: the rules go on waiting, and in the end deny.
+  if (args !== undefined) variables.set("args", bind(args, shape));
   return heard({ ...before, variables }, began, monotonic);
 }
 

@@ -140,7 +140,7 @@ test.each<[string, Parts, string[]]>([
     ],
   ],
   ["no match at all", { spec: { match: undefined } }, ["spec.match: is required"]],
-  ["an unknown key", { spec: { whenn: "true" } }, ['spec.whenn: is an unknown key (did you mean "when"?)']],
+  ["an unknown key", { spec: { missng: "skip" } }, ['spec.missng: is an unknown key (did you mean "missing"?)']],
   [
     "unknown keys everywhere",
     { top: { x: 1 }, metadata: { y: 1 }, then: { z: 1 }, approval: { qorum: 2 }, obligations: { net: [] } },
@@ -340,6 +340,15 @@ test("the schemas of the tools that a rule concerns say what may be absent", () 
   expect(said(when("args.amount > 1000.0"), { tools: [mail] })).toHaveLength(1);
   expect(said(when("args.amuont > 1000.0", "match"), { tools: [charge, refund] })).toEqual([
     'spec.when: there is no args.amuont in payments.charge, payments.refund (did you mean "amount"?)',
+  ]);
+  const transfer = tool("payments.transfer", {
+    type: "object",
+    required: ["payee"],
+    properties: { payee: { type: "string" } },
+  });
+  expect(said(when("args.payee == 'x'"), { tools: [transfer] })).toEqual([]);
+  expect(said(when("args.payee == 'x'"), { tools: [transfer, refund] })).toEqual([
+    "spec.missing: is required: args.payee may be absent (say what then: missing: match, skip or deny; or ask for it first with has())",
   ]);
   expect(said(when("args.payee == 'x'", "skip"), { tools: [charge, refund] })).toEqual([
     "warning spec.when: there is no args.payee in payments.refund: there it counts as absent (it has amount, reason)",

@@ -76,7 +76,7 @@ function becauseOf({ rule, because, matched }: Ruling, trace: ReadonlyMap<Node, 
       const compiled: CompiledCondition | null = rule.condition();
       if (compiled?.ok !== true) return [];
       return deciders(compiled.condition.root, because.kind === "condition_true", trace).map((node) =>
-        sentence(node, because.kind === "condition_true", trace),
+        sentence(node, trace),
       );
     }
   }
@@ -100,19 +100,24 @@ function deciders(node: Node, outcome: boolean, trace: ReadonlyMap<Node, Found>)
   return [node];
 }
 
-function sentence(node: Node, _outcome: boolean, trace: ReadonlyMap<Node, Found>): string {
+function sentence(node: Node, trace: ReadonlyMap<Node, Found>): string {
   const value = trace.get(node);
   const says = `${textOf(node)} is ${value === undefined || value === absent ? "open" : valueText(value)}`;
   const values = new Map<string, string>();
+  if (isRead(node)) return says;
   collectValues(node, trace, values);
   const known = [...values].map(([text, shownValue]) => `${text} is ${shownValue}`);
   return known.length === 0 ? says : `${says}: ${known.join(", ")}`;
 }
 
+const isRead = ({ kind }: Node): boolean =>
+  kind === "field" || kind === "count" || kind === "item" || kind === "variable";
+
 /** The fields and counts that a part read, outermost first. */
 function collectValues(node: Node, trace: ReadonlyMap<Node, Found>, into: Map<string, string>): void {
   const value = trace.get(node);
-  if (node.kind === "field" || node.kind === "count" || node.kind === "item" || node.kind === "variable") {
+  if (node.kind === "has") return;
+  if (isRead(node)) {
     if (value !== undefined && value !== absent) into.set(textOf(node), valueText(value));
     return;
   }

@@ -1,4 +1,5 @@
 // Lets one rule say what it has to say about one call, and why.
+import { cutText } from "@signalbox/protocol";
 import { policyBounds } from "./bounds.ts";
 import type { Condition } from "./condition.ts";
 import { evaluate, type Evaluation, type Facts, type Found } from "./condition/evaluate.ts";
@@ -23,7 +24,8 @@ export interface Ruling {
   readonly steps: number;
 }
 
-export const errorReason = (message: string): string => `policy_error: ${message}`;
+export const errorReason = (message: string): string =>
+  cutText(`policy_error: ${message}`, policyBounds.reasonCharsMax);
 
 /** A rule that could not be heard denies. */
 export function failedRuling(rule: Rule, message: string, steps = 0): Ruling {
@@ -68,7 +70,8 @@ function absentRuling(rule: Rule, { absent, steps, result }: Evaluation): Ruling
   const because: Because = { kind: "absent", paths: absent, missing };
   const reads = `reads ${absent.slice(0, 3).join(", ")}, which ${absent.length > 1 ? "are" : "is"} absent`;
   if (missing === null) return failedRuling(rule, `${reads}, and does not say what that means`, steps);
-  if (missing === "deny") return { rule, matched: true, outcome: "deny", reason: `the rule ${reads}`, because, steps };
+  const denial = cutText(`the rule ${reads}`, policyBounds.reasonCharsMax);
+  if (missing === "deny") return { rule, matched: true, outcome: "deny", reason: denial, because, steps };
   const matched = missing === "match" || (result === true && decision !== "allow");
   return { rule, matched, outcome: decision, reason, because, steps };
 }

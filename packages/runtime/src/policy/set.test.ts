@@ -185,6 +185,22 @@ test("the index finds what a look at every policy finds, built at once or one by
   );
 });
 
+test("a beginning is found at every length, among many", () => {
+  const others = Array.from({ length: 20 }, (_, n) => policyVersion({ name: `n${n}`, match: { tools: [`t${n}.x`] } }));
+  const set = createPolicySet([
+    ...others,
+    policyVersion({ name: "wide", match: { tools: ["a.*"] } }),
+    policyVersion({ name: "narrow", match: { tools: ["a.b-*"] } }),
+    policyVersion({ name: "all", match: { tools: ["*"] } }),
+  ]);
+  const on = (name: string) =>
+    names(set, policySubject({ tool: { name, version: "1.0.0", class: "read_only", labels: {} } }));
+  expect(on("a.b")).toEqual(["all@1.0.0", "wide@1.0.0"]);
+  expect(on("a.b-c")).toEqual(["all@1.0.0", "narrow@1.0.0", "wide@1.0.0"]);
+  expect(on("a")).toEqual(["all@1.0.0"]);
+  expect(on("a.")).toEqual(["all@1.0.0"]);
+});
+
 test("rules with long lists in every dimension stay findable", () => {
   const many = (start: string) => Array.from({ length: 250 }, (_, n) => `${start}${n}`);
   const policies = Array.from({ length: 40 }, (_, n) =>

@@ -5,7 +5,7 @@ import { dirname, join, sep } from "node:path";
 import { isMap, isScalar, isSeq, LineCounter, parseDocument as parseYaml } from "yaml";
 import { fileOf } from "../../registry/manifest/schemas.ts";
 import type { Files } from "../../registry/manifest/schemas.ts";
-import type { Problem } from "../../registry/problems.ts";
+import type { Problem } from "../../document/problems.ts";
 import { parseDocument } from "../../registry/yaml.ts";
 import type { ManifestFile } from "./manifest-files.ts";
 

@@ -195,7 +195,6 @@ describe("text", () => {
     "9007199254740993",
     "-9007199254740993",
     "0.12345678901234567890",
-    "1e400",
     "123456789012345678901234567890",
   ])("%s keeps its digits to the runtime and back", async (digits) => {
     const door = await openDoor();
@@ -207,6 +206,14 @@ describe("text", () => {
     expect(JSON.stringify(request?.input)).toBe(`{"n":${digits}}`);
     expect(heard.text).toContain(`"output":{"n":${digits}}`);
   });
+});
+
+test.each(["1e400", "-1e999", `1${"0".repeat(4_300)}`])("%.12s… is a number nobody can hold, and is refused", async (digits) => {
+  const door = await openDoor();
+  const heard = await door.ask("POST", "/v1/executions", { body: `{"tool":"echo","input":{"n":${digits}}}` });
+  expect(heard.status).toBe(400);
+  expect(heard.json).toMatchObject({ error: { code: "invalid_input", details: { reason: "number_range", pointer: "/input/n" } } });
+  expect(door.service.reached.map(({ method }) => method)).not.toContain("invoke");
 });
 
 describe("type", () => {

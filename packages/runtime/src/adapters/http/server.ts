@@ -150,6 +150,8 @@ function addOpen(app: FastifyInstance, door: Door, route: OpenRoute, scope: Scop
   app.route({
     method: route.method,
     url: route.path,
+    // Load balancers and uptime checks like to ask with HEAD.
+    exposeHeadRoute: true,
     ...(scope === undefined ? {} : { onRequest: (request: FastifyRequest) => admit(door, request, scope) }),
     handler: async (request, reply) => {
       const answer = await route.answer(door.service);

@@ -33,7 +33,7 @@ async function runInit(
     [
       `wrote ${shown.join(" and ")}\n`,
       "next:\n",
-      "  npm install @signalbox/worker      (once; not inside this repository)\n",
+      "  (outside the Signalbox repository, once: npm install <repository>/packages/worker <repository>/packages/protocol)\n",
       "  signalbox dev                      (in another terminal, unless it runs)\n",
       `  signalbox tools register ${there}\n`,
       `  node ${join(there, "worker.js")}\n`,

@@ -22,7 +22,7 @@ test("init writes a tool that validates and a worker that parses, and says what 
     code: 0,
     out: `wrote hello/tool.yaml and hello/worker.js
 next:
-  npm install @signalbox/worker      (once; not inside this repository)
+  (outside the Signalbox repository, once: npm install <repository>/packages/worker <repository>/packages/protocol)
   signalbox dev                      (in another terminal, unless it runs)
   signalbox tools register hello
   node hello/worker.js

@@ -1,6 +1,7 @@
 // Checks a condition's types by walking the tree: what it reads, what may be absent, and what can never work.
-import { sideEffectClasses } from "@signalbox/protocol";
+import { cutText, sideEffectClasses } from "@signalbox/protocol";
 import { didYouMean } from "../../document/nearest.ts";
+import { policyBounds } from "../bounds.ts";
 import { factsWhen, notNull, withFacts, type Known } from "./facts.ts";
 import type { ConditionProblem } from "./parse.ts";
 import {
@@ -86,8 +87,13 @@ export function checkTypes(root: Node, args: Shape): TypeCheck {
   };
 }
 
+function note(list: Map<string, ConditionProblem>, text: string, hint?: string): void {
+  const message = cutText(text, policyBounds.problemCharsMax);
+  list.set(message, hint === undefined ? { message } : { message, hint });
+}
+
 function problem(checking: Checking, message: string, hint?: string): void {
-  checking.problems.set(message, hint === undefined ? { message } : { message, hint });
+  note(checking.problems, message, hint);
 }
 
 function kindsText(of: ReadonlySet<Kind>): string {
@@ -165,7 +171,7 @@ function resultShape(
     const node = nodes[index];
     if (left.length === 0 || isOpen(shape.kinds) || node === undefined) continue;
     const message = `${textOf(node)} may be ${kindsText(new Set(left))}, with which ${what} does not go: the call is then denied`;
-    checking.warnings.set(message, { message });
+    note(checking.warnings, message);
   }
   return shapeOfKinds(new Set(fitting.map(({ gives }) => gives)));
 }
@@ -275,6 +281,9 @@ function eachShape(checking: Checking, node: Node & { readonly kind: "each" }, k
 /** Kinds that can be equal: the two kinds of number can be, across. */
 function canBeEqual(left: Shape, right: Shape): boolean {
   const number = (shape: Shape): boolean => shape.kinds.has("int") || shape.kinds.has("double");
+  // A look for null where there is none is cautious, not mistaken.
+  const onlyNull = (shape: Shape): boolean => shape.kinds.has("null") && shape.kinds.size === 1;
+  if (onlyNull(left) || onlyNull(right)) return true;
   return (number(left) && number(right)) || kinds.some((kind) => left.kinds.has(kind) && right.kinds.has(kind));
 }
 
@@ -332,5 +341,5 @@ function lookAtValues(checking: Checking, place: Node, shape: Shape, other: Node
   const hint = didYouMean(value, texts) ?? `it is one of ${texts.slice(0, 12).join(", ")}`;
   // What the runtime itself names is certain; a tool's schema may grow another value.
   const list = pathOf(place)?.startsWith("tool.") === true ? checking.problems : checking.warnings;
-  list.set(message, { message, hint });
+  note(list, message, hint);
 }

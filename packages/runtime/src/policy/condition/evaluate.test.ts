@@ -4,7 +4,7 @@ import { parseJson } from "@signalbox/protocol";
 import { policyBounds } from "../bounds.ts";
 import { evaluate, type Evaluation } from "./evaluate.ts";
 import { parseCondition } from "./parse.ts";
-import { inputShape } from "./shape.ts";
+import { inputShape, unknownArgs, untyped } from "./shape.ts";
 import { bind, type Value } from "./values.ts";
 
 const schema = {
@@ -166,6 +166,14 @@ test("digits past a double's precision count where the schema says integer", () 
   expect(on("args.amount == 9007199254740992.0", given).result).toBe(true);
   expect(on("args.n == 2", { n: 2.0 }).result).toBe(true);
   expect(on("args.n == 100000000000000000000.0", { n: 1e20 }).result).toBe(true);
+});
+
+test("where both kinds of number can stand, and where nothing is known, a number is a double", () => {
+  expect(
+    [unknownArgs, untyped, inputShape({ type: "integer" }), inputShape({ type: "number" })].map((shape) =>
+      bind(3, shape),
+    ),
+  ).toEqual([3, 3, 3n, 3]);
 });
 
 test("work is bounded by the steps, whatever the arguments are", () => {

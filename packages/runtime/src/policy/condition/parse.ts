@@ -1,6 +1,7 @@
 // Parses the text of a condition and turns the parser's tree into ours, refusing everything that is not known.
 import { parse } from "@bufbuild/cel";
 import { RE2JS } from "re2js";
+import { cutText } from "@signalbox/protocol";
 import { didYouMean } from "../../document/nearest.ts";
 import { parseDuration } from "../../document/units.ts";
 import { policyBounds } from "../bounds.ts";
@@ -84,7 +85,8 @@ function attempt<T>(reading: Reading, read: () => T): T | undefined {
     return read();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const { message, hint } = error;
+    const { hint } = error;
+    const message = cutText(error.message, policyBounds.problemCharsMax);
     // An empty message: said before, further in. What is wrong everywhere is said once.
     const said = message === "" || reading.problems.some((one) => one.message === message);
     if (!said) reading.problems.push(hint === undefined ? { message } : { message, hint });

@@ -64,6 +64,11 @@ test.each([
 test("references in circles and in doubling chains end", () => {
   expect(at({ $ref: "#" }, "a.b.c")).toBe(`${anything} maybe`);
   expect(at({ properties: { next: { $ref: "#" }, n: { type: "integer" } } }, "next.next.next.n")).toBe("int maybe");
+  const fan = { $defs: { a: { allOf: Array(50).fill({ $ref: "#/$defs/a" }) } }, $ref: "#/$defs/a" };
+  const began = performance.now();
+  expect(at(fan, "a")).toBe(`${anything} maybe`);
+  // Without a bound this would be 50 to the power of 16.
+  expect(performance.now() - began).toBeLessThan(2_000);
   const doubling = { $defs: { a: { allOf: [{ $ref: "#/$defs/a" }, { $ref: "#/$defs/a" }] } }, $ref: "#/$defs/a" };
   expect(at(doubling, "a")).toBe(`${anything} maybe`);
 });

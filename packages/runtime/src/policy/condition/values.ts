@@ -35,7 +35,7 @@ export function bind(raw: unknown, shape: Shape): Value {
   if (isRawNumber(raw))
     return numberOf(/^-?[0-9]+$/.test(raw.rawJSON) ? BigInt(raw.rawJSON) : Number(raw.rawJSON), shape);
   if (Array.isArray(raw) || isRecord(raw)) return { type: "json", raw, shape };
-  throw new Failed("the arguments hold something that is not JSON");
+  throw new Failed("there is something that is not JSON");
 }
 
 function numberOf(raw: number | bigint, shape: Shape): Value {

@@ -135,7 +135,7 @@ describe("what an invoke may say", () => {
     expect(door.service.reached.map(({ method }) => method)).toEqual(["authenticate"]);
   });
 
-  test.each(["9007199254740993", "1e400"])("a number that no double holds is no limit: %s", async (digits) => {
+  test.each(["9007199254740993", "1e300"])("a number that no double holds is no limit: %s", async (digits) => {
     const door = await openDoor();
     const heard = await door.ask("POST", "/v1/executions", {
       body: `{"tool":"echo","input":1,"limits":{"timeout_ms":${digits}}}`,
