@@ -174,11 +174,15 @@ test("numbers past 2^53 keep their digits: to the worker as bigints, back to the
   for (const { text } of [answer, record]) expect(text).toContain(`"output":{"ids":[${digits.join(",")}],"small":1.5}`);
 });
 
-test("a number that no double holds is no reason to fail", async () => {
-  const answer = await sent(
-    '{"tool":"make","input":{"what":"nothing","huge":1e400,"pi":3.14159265358979323846264338}}',
-  );
+test("a number with more digits than a double holds is no reason to fail", async () => {
+  const answer = await sent('{"tool":"make","input":{"what":"nothing","pi":3.14159265358979323846264338}}');
   expect([answer.status, answer.body.status]).toEqual([200, "succeeded"]);
+});
+
+test("a number beyond every double is refused with its place, before any handler makes Infinity of it", async () => {
+  const { status, body: told } = await sent('{"tool":"make","input":{"what":"nothing","huge":1e400}}');
+  expect([status, told.error?.code]).toEqual([400, "invalid_input"]);
+  expect(told.error?.details).toMatchObject({ reason: "number_range", pointer: "/input/huge" });
 });
 
 test.each([
