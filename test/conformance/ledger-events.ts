@@ -1,6 +1,7 @@
 // Conformance: what hangs on a call: its event stream and outbox, its attempts and leases, its results.
 import { expect } from "vitest";
-import type { Call } from "../../packages/runtime/src/call/types.ts";
+import type { ErrorBody } from "@signalbox/protocol";
+import type { Attempt, Call } from "../../packages/runtime/src/call/types.ts";
 import type { Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import type { LedgerCase } from "./ledger-case.ts";
 import {
@@ -11,6 +12,7 @@ import {
   sampleCall,
   sampleEvent,
   sampleLateResult,
+  settledCall,
   settleUnit,
 } from "./ledger-rows.ts";
 
@@ -20,13 +22,20 @@ async function seqs(ledger: Ledger, callId: string): Promise<number[]> {
   return (await ledger.events("acme", callId, 0, 100)).map((event) => event.seq);
 }
 
+async function insert(ledger: Ledger, ...calls: readonly { readonly callId: string }[]): Promise<void> {
+  for (const call of calls) await ledger.commit({ writes: [{ op: "insert_call", row: sampleCall(call) }] });
+}
+
 /** Over the 256 KiB that a row keeps; two bytes a character, so that a count of characters would be too small. */
 const largeOutput = JSON.stringify("é".repeat(140_000));
 const large: Partial<Call> = { outputJson: largeOutput, outputHash: "b1".repeat(32), outputBytes: 280_002 };
 
 export function eventCases(ledgerCase: LedgerCase): void {
   ledgerCase("events come back in order, behind a seq, as many as asked for", async ({ ledger }) => {
-    await ledger.commit({ writes: appendEvents(c1, 1, "requested", "queued", "dispatched", "started", "succeeded") });
+    await insert(ledger, c1);
+    await ledger.commit({ writes: appendEvents(c1, 1, "requested", "queued") });
+    await ledger.commit({ writes: appendEvents(c1, 3, "dispatched", "started", "succeeded") });
+    expect(await seqs(ledger, "c1")).toEqual([1, 2, 3, 4, 5]);
     expect(await ledger.events("acme", "c1", 1, 3)).toEqual([
       sampleEvent(c1, 2, "queued"),
       sampleEvent(c1, 3, "dispatched"),
@@ -36,6 +45,7 @@ export function eventCases(ledgerCase: LedgerCase): void {
   });
 
   ledgerCase("a stream of events starts at 1 and has neither holes nor doubles", async ({ ledger }) => {
+    await insert(ledger, c1);
     await expect(ledger.commit({ writes: appendEvents(c1, 2, "queued") })).rejects.toThrow();
     await ledger.commit({ writes: appendEvents(c1, 1, "requested", "queued") });
     await expect(ledger.commit({ writes: appendEvents(c1, 4, "started") })).rejects.toThrow();
@@ -65,6 +75,7 @@ export function eventCases(ledgerCase: LedgerCase): void {
 
   ledgerCase("a unit with events of two calls gets one outbox row for each", async ({ ledger }) => {
     const c2 = { tenant: "acme", callId: "c2" };
+    await insert(ledger, c1, c2);
     await ledger.commit({
       writes: [...appendEvents(c1, 1, "requested", "denied"), ...appendEvents(c2, 1, "requested")],
     });
@@ -74,35 +85,173 @@ export function eventCases(ledgerCase: LedgerCase): void {
     ]);
   });
 
-  ledgerCase("attempts come back by fence, as they were last written", async ({ ledger }) => {
+  ledgerCase("what a call's row counts is what its stream holds", async ({ ledger }) => {
     const call = sampleCall(c1);
-    const second = sampleAttempt(call, { fence: 2, workerId: "worker-b" });
-    const first = sampleAttempt(call);
-    await ledger.commit({
-      writes: [
-        { op: "insert_attempt", row: second },
-        { op: "insert_attempt", row: first },
-      ],
-    });
-    const ended = sampleAttempt(call, {
-      attempt: 2,
-      acceptedAt: dayStart + 1,
-      startedAt: dayStart + 2,
-      endedAt: dayStart + 3,
-      endReason: "lease_expired",
-      error: { code: "lease_expired", message: "silent for 15 s", type: "routing", retryable: true },
-      usage: { durationMs: 7 },
-    });
-    await ledger.commit({ writes: [{ op: "update_attempt", row: ended }] });
-    expect(await ledger.attempts("acme", "c1")).toEqual([ended, second]);
+    const fresh = (eventSeq: number) => ({ op: "insert_call", row: { ...call, eventSeq } }) as const;
+    await expect(ledger.commit({ writes: [fresh(0), ...appendEvents(c1, 1, "requested")] })).rejects.toThrow();
+    await expect(ledger.commit({ writes: [fresh(2), ...appendEvents(c1, 2, "queued")] })).rejects.toThrow();
+    await expect(ledger.commit({ writes: [fresh(1)] })).rejects.toThrow();
+    await ledger.commit(admitUnit(call));
+    const moved = (eventSeq: number) =>
+      ({
+        op: "update_call",
+        expect: { state: "dispatched", fence: 1 },
+        row: { ...call, state: "running", eventSeq },
+      }) as const;
+    await expect(ledger.commit({ writes: [moved(5), ...appendEvents(c1, 5, "started")] })).rejects.toThrow();
+    await expect(ledger.commit({ writes: [moved(3), ...appendEvents(c1, 3, "started")] })).rejects.toThrow();
+    await expect(ledger.commit({ writes: [moved(3), ...appendEvents(c1, 4, "started")] })).rejects.toThrow();
+    await expect(ledger.commit({ writes: [moved(4)] })).rejects.toThrow();
+    expect(await ledger.getCall("acme", "c1")).toEqual({ ...call, eventSeq: 3 });
+    expect(await seqs(ledger, "c1")).toEqual([1, 2, 3]);
+    expect(await ledger.commit({ writes: [moved(4), ...appendEvents(c1, 4, "started")] })).toEqual({ applied: true });
+    expect(await seqs(ledger, "c1")).toEqual([1, 2, 3, 4]);
   });
 
-  ledgerCase("an attempt is inserted once, and updated only after that", async ({ ledger }) => {
-    const row = sampleAttempt(sampleCall(c1));
-    await expect(ledger.commit({ writes: [{ op: "update_attempt", row }] })).rejects.toThrow();
-    await ledger.commit({ writes: [{ op: "insert_attempt", row }] });
-    await expect(ledger.commit({ writes: [{ op: "insert_attempt", row }] })).rejects.toThrow();
-    expect(await ledger.attempts("acme", "c1")).toEqual([row]);
+  ledgerCase("a call that moved on refuses a unit, also when the unit's events do not follow", async ({ ledger }) => {
+    const call = sampleCall(c1);
+    await ledger.commit(admitUnit(call));
+    await ledger.commit(settleUnit(call));
+    expect(await ledger.commit(settleUnit(call))).toEqual({ applied: false, write: 0 });
+    expect(await seqs(ledger, "c1")).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  ledgerCase("events need a call", async ({ ledger }) => {
+    await expect(ledger.commit({ writes: appendEvents(c1, 1, "requested") })).rejects.toThrow();
+    expect(await ledger.events("acme", "c1", 0, 10)).toEqual([]);
+    expect(await ledger.outbox(0, 10)).toEqual([]);
+  });
+
+  ledgerCase("events that come without their call's row are counted there all the same", async ({ ledger }) => {
+    const call = sampleCall(c1);
+    await ledger.commit(admitUnit(call));
+    await ledger.commit({ writes: appendEvents(c1, 4, "progress") });
+    expect((await ledger.getCall("acme", "c1"))?.eventSeq).toBe(4);
+    await expect(ledger.commit({ writes: appendEvents(c1, 6, "progress") })).rejects.toThrow();
+    expect(await seqs(ledger, "c1")).toEqual([1, 2, 3, 4]);
+  });
+
+  ledgerCase("a long stream is read from any seq", async ({ ledger }) => {
+    await insert(ledger, c1);
+    for (let seq = 1; seq <= 300; seq += 3) {
+      await ledger.commit({ writes: appendEvents(c1, seq, "progress", "progress", "progress") });
+    }
+    for (const [after, limit, from, to] of [
+      [0, 1, 1, 1],
+      [2, 5, 3, 7],
+      [150, 4, 151, 154],
+      [298, 100, 299, 300],
+    ] as const) {
+      const found = (await ledger.events("acme", "c1", after, limit)).map(({ seq }) => seq);
+      expect([after, found[0], found.at(-1), found.length]).toEqual([after, from, to, to - from + 1]);
+    }
+  });
+
+  ledgerCase("the data of an event comes back as the text that it was", async ({ ledger }) => {
+    const texts = ['{ "b": 1.0,\n "a": 12345678901234567890 }', "", '"\\ud800 \u{1f600} \\u0000"'];
+    const writes = texts.map((dataJson, at) => ({
+      op: "append_event" as const,
+      event: { ...sampleEvent(c1, at + 1, "progress"), dataJson },
+    }));
+    await insert(ledger, c1);
+    await ledger.commit({ writes });
+    expect((await ledger.events("acme", "c1", 0, 10)).map(({ dataJson }) => dataJson)).toEqual(texts);
+    expect((await ledger.events("acme", "c1", 1, 1)).map(({ dataJson }) => dataJson)).toEqual([texts[1]]);
+  });
+
+  ledgerCase(
+    "attempts come back by fence: those that ended, then the one that the call's row tells of",
+    async ({ ledger }) => {
+      const call = sampleCall({ ...c1, state: "running", fence: 3, attempt: 2, startedAt: dayStart + 9 });
+      const first = sampleAttempt(call, { fence: 1, attempt: 1, endedAt: dayStart + 1, endReason: "nack" });
+      const second = sampleAttempt(call, {
+        fence: 2,
+        attempt: 1,
+        workerId: "worker-b",
+        acceptedAt: dayStart + 1,
+        startedAt: dayStart + 2,
+        endedAt: dayStart + 3,
+        endReason: "lease_expired",
+        error: { code: "lease_expired", message: "silent for 15 s", type: "routing", retryable: true },
+        usage: { durationMs: 7 },
+      });
+      await ledger.commit({ writes: [{ op: "insert_call", row: call }] });
+      for (const row of [second, first]) await ledger.commit({ writes: [{ op: "end_attempt", row }] });
+      const running = sampleAttempt(call, { startedAt: dayStart + 9 });
+      expect(await ledger.attempts("acme", "c1")).toEqual([first, second, running]);
+    },
+  );
+
+  ledgerCase("nobody holds a call that is queued, parked or settled", async ({ ledger }) => {
+    for (const state of ["queued", "indeterminate", "failed"] as const) {
+      await ledger.commit({ writes: [{ op: "insert_call", row: sampleCall({ callId: state, state }) }] });
+      expect([state, await ledger.attempts("acme", state)]).toEqual([state, []]);
+    }
+  });
+
+  ledgerCase("the attempt that settles its call comes back with all that it said", async ({ ledger }) => {
+    const call = sampleCall(c1);
+    await ledger.commit(admitUnit(call));
+    const error: ErrorBody = { code: "tool_error", message: "no", type: "tool", retryable: false, details: { a: 1 } };
+    const end = { startedAt: dayStart + 1, error, usage: { durationMs: 2.5 } };
+    const ended = sampleAttempt(call, { ...end, acceptedAt: dayStart + 1, endedAt: dayStart + 3, endReason: "failed" });
+    await ledger.commit({
+      writes: [
+        {
+          op: "update_call",
+          expect: { state: "dispatched", fence: 1 },
+          row: settledCall(call, { ...end, state: "failed", eventSeq: 4 }),
+        },
+        { op: "end_attempt", row: ended },
+        ...appendEvents(call, 4, "failed"),
+      ],
+    });
+    expect(await ledger.attempts("acme", "c1")).toEqual([ended]);
+  });
+
+  ledgerCase("an attempt that says other than the row that it settles keeps its own words", async ({ ledger }) => {
+    const ends: Partial<Attempt>[] = [
+      { fence: 2 },
+      { attempt: 2 },
+      { workerId: "worker-b" },
+      { incarnation: "inc_2" },
+      { replica: "replica-2" },
+      { dispatchedAt: dayStart + 1 },
+      { startedAt: null },
+      { endedAt: dayStart + 4 },
+      { error: { code: "tool_error", message: "no", type: "routing", retryable: true } },
+      { usage: null },
+      { endReason: null },
+    ];
+    for (const [at, fields] of ends.entries()) {
+      const call = sampleCall({ callId: `c${at}` });
+      await ledger.commit(admitUnit(call));
+      const { writes } = settleUnit(call);
+      const said = writes.map((write) =>
+        write.op === "end_attempt" ? { ...write, row: { ...write.row, ...fields } } : write,
+      );
+      expect(await ledger.commit({ writes: said })).toEqual({ applied: true });
+      const [row] = said.flatMap((write) => (write.op === "end_attempt" ? [write.row] : []));
+      expect(await ledger.attempts("acme", call.callId)).toEqual([row]);
+    }
+  });
+
+  ledgerCase("a lease ends once", async ({ ledger }) => {
+    const call = sampleCall(c1);
+    const nacked = sampleAttempt(call, { endedAt: dayStart + 1, endReason: "nack" });
+    await ledger.commit({ writes: [{ op: "end_attempt", row: nacked }] });
+    const again = sampleAttempt(call, { endedAt: dayStart + 2, endReason: "lease_expired" });
+    await expect(ledger.commit({ writes: [{ op: "end_attempt", row: again }] })).rejects.toThrow();
+    expect(await ledger.attempts("acme", "c1")).toEqual([nacked]);
+
+    const settled = sampleCall({ callId: "c2" });
+    await ledger.commit(admitUnit(settled));
+    await ledger.commit(settleUnit(settled));
+    const before = await ledger.attempts("acme", "c2");
+    expect(before.map(({ fence, endReason }) => [fence, endReason])).toEqual([[1, "succeeded"]]);
+    const row = sampleAttempt(settled, { endedAt: dayStart + 9, endReason: "lease_expired" });
+    await expect(ledger.commit({ writes: [{ op: "end_attempt", row }] })).rejects.toThrow();
+    expect(await ledger.attempts("acme", "c2")).toEqual(before);
   });
 
   ledgerCase("leases are renewed one by one, and only those that have not moved on", async ({ ledger }) => {

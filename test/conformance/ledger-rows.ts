@@ -119,7 +119,7 @@ export function sampleAttempt(call: Call, fields: Partial<Attempt> = {}): Attemp
     workerId: "worker-a",
     incarnation: "inc_01KDVC3W80J7T4R1N3V9QK5XHD",
     replica: "replica-1",
-    dispatchedAt: call.admittedAt,
+    dispatchedAt: call.dispatchedAt ?? call.admittedAt,
     acceptedAt: null,
     startedAt: null,
     endedAt: null,
@@ -190,7 +190,6 @@ export function admitUnit(call: Call): Unit {
   return {
     writes: [
       { op: "insert_call", row: { ...call, eventSeq: 3 } },
-      { op: "insert_attempt", row: sampleAttempt(call) },
       ...appendEvents(call, 1, "requested", "queued", "dispatched"),
     ],
   };
@@ -199,11 +198,13 @@ export function admitUnit(call: Call): Unit {
 /** Second commit of the same call. */
 export function settleUnit(call: Call, fields: Partial<Call> = {}): Unit {
   const settled = settledCall(call, { eventSeq: 5, ...fields });
-  const ended = { acceptedAt: dayStart + 1, startedAt: dayStart + 1, endedAt: dayStart + 3, endReason: "succeeded" };
+  const { startedAt, settledAt: endedAt, usage } = settled;
+  const ended = { acceptedAt: call.admittedAt + 1, startedAt, endedAt, endReason: "succeeded", usage };
+  const expect = { state: call.state, fence: call.fence };
   return {
     writes: [
-      { op: "update_call", expect: { state: call.state, fence: call.fence }, row: settled },
-      { op: "update_attempt", row: sampleAttempt(call, { ...ended, usage: { durationMs: 2 } }) },
+      { op: "update_call", expect, before: { ...call, eventSeq: 3 }, row: settled },
+      { op: "end_attempt", row: sampleAttempt(call, ended) },
       ...appendEvents(call, 4, "started", "succeeded"),
       { op: "append_audit", draft: sampleAudit(call) },
     ],

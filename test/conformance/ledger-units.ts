@@ -1,9 +1,18 @@
 // Conformance: a unit happens wholly or not at all, in order, and only while its guards hold.
 import { expect } from "vitest";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
-import { LedgerUnavailable, type Ledger, type Unit } from "../../packages/runtime/src/ledger/port.ts";
+import { LedgerUnavailable, type Ledger, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { LedgerCase } from "./ledger-case.ts";
-import { admitUnit, appendEvents, dayStart, sampleAudit, sampleCall, settledCall, settleUnit } from "./ledger-rows.ts";
+import {
+  admitUnit,
+  appendEvents,
+  dayStart,
+  sampleAttempt,
+  sampleAudit,
+  sampleCall,
+  settledCall,
+  settleUnit,
+} from "./ledger-rows.ts";
 
 const insert = (row: Call): Unit => ({ writes: [{ op: "insert_call", row }] });
 
@@ -83,9 +92,9 @@ export function unitCases(ledgerCase: LedgerCase): void {
       eventSeq: 9,
     };
     await ledger.commit(insert(call));
-    expect(await ledger.commit(update(call, { ...moved, tool: "another.tool", principal: "user:eve" }))).toEqual({
-      applied: true,
-    });
+    const { writes } = update(call, { ...moved, tool: "another.tool", principal: "user:eve" });
+    const nine = Array.from({ length: 9 }, () => "progress" as const);
+    expect(await ledger.commit({ writes: [...writes, ...appendEvents(call, 1, ...nine)] })).toEqual({ applied: true });
     expect(await ledger.getCall("acme", "c1")).toEqual(moved);
   });
 
@@ -95,7 +104,7 @@ export function unitCases(ledgerCase: LedgerCase): void {
     const again = sampleCall({ callId: "c1", tool: "orders.cancel" });
     const unit: Unit = { writes: [...admitUnit(again).writes, { op: "append_audit", draft: sampleAudit(again) }] };
     expect(await ledger.commit(unit)).toEqual({ applied: false, write: 0 });
-    expect(await traces(ledger, "acme", "c1")).toEqual({ ...noTrace, call: first });
+    expect(await traces(ledger, "acme", "c1")).toEqual({ ...noTrace, call: first, attempts: [sampleAttempt(first)] });
   });
 
   ledgerCase("two tenants may use the same call_id", async ({ ledger }) => {
@@ -168,35 +177,69 @@ export function unitCases(ledgerCase: LedgerCase): void {
   });
 
   ledgerCase("a faulty unit is rejected alone, whole, and not as an unavailable ledger", async ({ ledger }) => {
-    const faulty = sampleCall({ callId: "c2" });
-    const unit: Unit = {
-      writes: [
-        ...admitUnit(faulty).writes,
-        { op: "append_audit", draft: sampleAudit(faulty) },
-        ...appendEvents(faulty, 3, "succeeded"),
-      ],
-    };
+    const [first, repeats, endsTwice, last] = ["c1", "c2", "c3", "c4"].map((callId) => sampleCall({ callId })) as [
+      Call,
+      Call,
+      Call,
+      Call,
+    ];
+    const audited = (call: Call): Write[] => [
+      ...admitUnit(call).writes,
+      { op: "append_audit", draft: sampleAudit(call) },
+    ];
+    const end: Write = { op: "end_attempt", row: sampleAttempt(endsTwice, { fence: 9, endReason: "nack" }) };
     const results = await Promise.allSettled([
-      ledger.commit(admitUnit(sampleCall({ callId: "c1" }))),
-      ledger.commit(unit),
-      ledger.commit(admitUnit(sampleCall({ callId: "c3" }))),
+      ledger.commit(admitUnit(first)),
+      ledger.commit({ writes: [...audited(repeats), ...appendEvents(repeats, 3, "succeeded")] }),
+      ledger.commit({ writes: [...audited(endsTwice), end, end] }),
+      ledger.commit(admitUnit(last)),
     ]);
-    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect(results[1]).toMatchObject({ reason: expect.any(Error) as Error });
-    expect((results[1] as PromiseRejectedResult).reason).not.toBeInstanceOf(LedgerUnavailable);
-    expect(await traces(ledger, "acme", "c2")).toEqual(noTrace);
-    expect((await traces(ledger, "acme", "c1")).events).toHaveLength(3);
-    expect((await traces(ledger, "acme", "c3")).events).toHaveLength(3);
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+    for (const [at, call] of [repeats, endsTwice].entries()) {
+      const { reason } = results[at + 1] as PromiseRejectedResult;
+      expect(reason).toBeInstanceOf(Error);
+      expect(reason).not.toBeInstanceOf(LedgerUnavailable);
+      expect(await traces(ledger, "acme", call.callId)).toEqual(noTrace);
+    }
+    for (const call of [first, last]) expect((await traces(ledger, "acme", call.callId)).events).toHaveLength(3);
     expect((await ledger.verifyAudit()).ok).toBe(true);
+  });
+
+  ledgerCase("a settled row is never expected", async ({ ledger }) => {
+    const call = sampleCall({ callId: "c1" });
+    await ledger.commit(admitUnit(call));
+    await ledger.commit(settleUnit(call));
+    const settled = settledCall(call, { eventSeq: 5 });
+    await expect(ledger.commit(update(settled, { state: "failed" }))).rejects.toThrow("settled");
+    expect(await ledger.getCall("acme", "c1")).toEqual(settled);
+  });
+
+  ledgerCase("what the writer had handed over before stands, but for what it changes now", async ({ ledger }) => {
+    const call = sampleCall({ callId: "c1" });
+    const before = { ...call, eventSeq: 3 };
+    await ledger.commit(admitUnit(call));
+    const lease = { tenant: "acme", callId: "c1", fence: 1, leaseExpiresAt: dayStart + 30_000 };
+    await ledger.commit({ writes: [{ op: "renew_leases", leases: [lease] }] });
+    const running: Call = { ...before, state: "running", startedAt: dayStart + 1, mayHaveRun: true, eventSeq: 4 };
+    const changed = await ledger.commit({
+      writes: [
+        { op: "update_call", expect: { state: "dispatched", fence: 1 }, before, row: running },
+        ...appendEvents(call, 4, "started"),
+      ],
+    });
+    expect(changed).toEqual({ applied: true });
+    // The renewal went past the row: the row that is written now counts, as it always does.
+    expect(await ledger.getCall("acme", "c1")).toEqual(running);
   });
 
   ledgerCase("when a second guard does not hold, the first one's write is undone", async ({ ledger }) => {
     const call = sampleCall({ callId: "c1", state: "queued" });
-    await ledger.commit(insert(call));
+    const taken = sampleCall({ callId: "c9" });
+    for (const row of [call, taken]) await ledger.commit(insert(row));
     const unit: Unit = {
       writes: [
-        { op: "update_call", expect: { state: "queued", fence: 1 }, row: { ...call, state: "cancelled" } },
-        { op: "insert_call", row: sampleCall({ callId: "c1" }) },
+        { op: "update_call", expect: { state: "queued", fence: 1 }, row: { ...call, state: "cancelled", eventSeq: 1 } },
+        { op: "insert_call", row: taken },
         ...appendEvents(call, 1, "cancelled"),
       ],
     };

@@ -146,8 +146,8 @@ export class HandHub {
     return [{ tenant, callId, fence, attempt, workerId, incarnation, replica, dispatchedAt, ...ended }];
   }
 
-  restore(row: Call, lease: Attempt | null): void {
-    this.hub.restore(row, lease, believe, this.now);
+  restore(row: Call): void {
+    this.hub.restore(row, believe, this.now);
   }
 }
 

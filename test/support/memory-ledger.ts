@@ -1,4 +1,5 @@
 // A ledger in memory for tests of the driver: it keeps its guards, can be made to wait, to fail and to lie about what it has.
+import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Attempt, type Call } from "../../packages/runtime/src/call/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
 import { unitWords } from "./hand-hub.ts";
@@ -49,7 +50,10 @@ export class MemoryLedger implements Pick<Ledger, "commit" | "probe" | "getCall"
   }
 
   async attempts(tenant: string, callId: string): Promise<readonly Attempt[]> {
-    return [...this.#attempts.values()].filter((one) => one.tenant === tenant && one.callId === callId);
+    const ended = [...this.#attempts.values()].filter((one) => one.tenant === tenant && one.callId === callId);
+    const call = this.calls.get(`${tenant}/${callId}`);
+    const running = call === undefined ? null : leaseOf(call);
+    return running === null ? ended : [...ended, running];
   }
 
   get asLedger(): Ledger {
@@ -73,8 +77,6 @@ export class MemoryLedger implements Pick<Ledger, "commit" | "probe" | "getCall"
 
   #write(write: Write): void {
     if (write.op === "insert_call" || write.op === "update_call") this.calls.set(`${write.row.tenant}/${write.row.callId}`, write.row);
-    if (write.op === "insert_attempt" || write.op === "update_attempt") {
-      this.#attempts.set(`${write.row.tenant}/${write.row.callId}#${write.row.fence}`, write.row);
-    }
+    if (write.op === "end_attempt") this.#attempts.set(`${write.row.tenant}/${write.row.callId}#${write.row.fence}`, write.row);
   }
 }

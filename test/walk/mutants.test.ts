@@ -68,7 +68,7 @@ const mutants: readonly Mutant[] = [
     file: "packages/runtime/src/call/leased.ts",
     from: "set(change, { mayHaveRun: false });\n  endLease(change, reason, { raiseFence: true });",
     to: "set(change, { mayHaveRun: false });\n  endLease(change, reason, { raiseFence: false });",
-    caughtBy: /entered the handler twice|an unsafe handler was entered|never ended|stranded/,
+    caughtBy: /ended twice|entered the handler twice|an unsafe handler was entered|never ended|stranded/,
   },
 ];
 

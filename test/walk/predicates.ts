@@ -1,5 +1,6 @@
 // What must hold of every trace: sentences about the ledger and about what handlers really did.
 import { isSafe } from "@signalbox/protocol";
+import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Call, type CallEvent } from "../../packages/runtime/src/call/types.ts";
 import { keyOf, type SimStore } from "./sim-ledger.ts";
 import type { Acknowledged, Entry } from "./sim-worker.ts";
@@ -58,9 +59,8 @@ function onceALease(entries: readonly Entry[]): string[] {
 
 /** The lease was in the ledger before a worker heard of the call. */
 function writtenBefore({ entries, store }: Trace): string[] {
-  const leases = new Set([...store.attempts.values()].map(({ callId, fence }) => `${callId}#${fence}`));
   return entries.flatMap(({ callId, fence }) =>
-    leases.has(`${callId}#${fence}`) ? [] : [`${callId}#${fence}: a handler was entered for a lease that was never written`],
+    store.leases.has(`${callId}#${fence}`) ? [] : [`${callId}#${fence}: a handler was entered for a lease that was never written`],
   );
 }
 
@@ -79,9 +79,17 @@ function notStranded(call: Call): string[] {
   return isTerminal(call.state) || call.state === "indeterminate" ? [] : [`${call.callId}: stranded in ${call.state}`];
 }
 
-/** Every lease was answered, given back or taken away; a settled call has no open lease. */
+/** Every lease was answered, given back or taken away, and its end recorded; only a call in work has an open one. */
 function attemptsMakeSense(call: Call, store: SimStore): string[] {
   const broken: string[] = [];
+  const open = leaseOf(call)?.fence;
+  for (let fence = 1; fence <= call.fence; fence++) {
+    const given = store.leases.has(`${call.callId}#${fence}`);
+    const recorded = store.attempts.has(`${keyOf(call)}#${fence}`);
+    if (given && !recorded && fence !== open) broken.push(`${call.callId}: the lease ${fence} never ended`);
+    if (recorded && fence === open) broken.push(`${call.callId}: the lease ${fence} has ended and goes on`);
+    if (recorded && !given) broken.push(`${call.callId}: the lease ${fence} ended, but was never written`);
+  }
   for (const attempt of store.attempts.values()) {
     if (attempt.callId !== call.callId) continue;
     if (attempt.endedAt === null) broken.push(`${call.callId}: the lease ${attempt.fence} never ended`);

@@ -1,4 +1,5 @@
 // A ledger in memory that commits late, fails for a while, and may still write for a process that has died.
+import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Attempt, type Call, type CallEvent, type LateResult } from "../../packages/runtime/src/call/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { AuditDraft } from "../../packages/runtime/src/call/audit-draft.ts";
@@ -15,7 +16,10 @@ interface Queued {
 /** What the database holds; it outlives every process. */
 export class SimStore {
   readonly calls = new Map<string, Call>();
+  /** Leases that ended. */
   readonly attempts = new Map<string, Attempt>();
+  /** `callId#fence` of every lease that a row was ever written with. */
+  readonly leases = new Set<string>();
   readonly events = new Map<string, CallEvent[]>();
   readonly audit: AuditDraft[] = [];
   readonly late: LateResult[] = [];
@@ -47,6 +51,13 @@ export class SimStore {
     const own = this.#queue.filter((item) => item.owner === owner);
     const landing = this.#random.below(own.length + 1);
     for (const item of own.slice(landing)) this.#queue.splice(this.#queue.indexOf(item), 1);
+  }
+
+  attemptsOf(tenant: string, callId: string): readonly Attempt[] {
+    const ended = [...this.attempts.values()].filter((attempt) => attempt.tenant === tenant && attempt.callId === callId);
+    const call = this.calls.get(keyOf({ tenant, callId }));
+    const running = call === undefined ? null : leaseOf(call);
+    return running === null ? ended : [...ended, running];
   }
 
   get idle(): boolean {
@@ -90,19 +101,21 @@ export class SimStore {
   #write(write: Write): void {
     switch (write.op) {
       case "insert_call":
-        this.calls.set(keyOf(write.row), write.row);
+        this.#row(write.row);
         return;
       case "update_call": {
         const before = this.calls.get(keyOf(write.row));
         if (before !== undefined && isTerminal(before.state)) this.violations.push(`${write.row.callId}: a settled call was changed`);
         if (before !== undefined && write.row.fence < before.fence) this.violations.push(`${write.row.callId}: the fence went back`);
-        this.calls.set(keyOf(write.row), write.row);
+        this.#row(write.row);
         return;
       }
-      case "insert_attempt":
-      case "update_attempt":
-        this.attempts.set(`${keyOf(write.row)}#${write.row.fence}`, write.row);
+      case "end_attempt": {
+        const key = `${keyOf(write.row)}#${write.row.fence}`;
+        if (this.attempts.has(key)) this.violations.push(`${write.row.callId}: the lease ${write.row.fence} ended twice`);
+        this.attempts.set(key, write.row);
         return;
+      }
       case "append_event":
         return this.#event(write.event);
       case "append_audit":
@@ -117,6 +130,11 @@ export class SimStore {
       default:
         throw new Error(`the walk's ledger knows no ${write.op}`);
     }
+  }
+
+  #row(row: Call): void {
+    this.calls.set(keyOf(row), row);
+    if (row.state === "dispatched") this.leases.add(`${row.callId}#${row.fence}`);
   }
 
   #renew(lease: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }): void {

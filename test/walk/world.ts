@@ -149,16 +149,14 @@ export class World {
         if (store.failing) throw new LedgerUnavailable("the disk is full");
       },
       getCall: async (of: string, callId: string) => store.calls.get(keyOf({ tenant: of, callId })),
-      attempts: async (of: string, callId: string) =>
-        [...store.attempts.values()].filter((attempt) => attempt.tenant === of && attempt.callId === callId),
+      attempts: async (of: string, callId: string) => store.attemptsOf(of, callId),
     } as unknown as Ledger;
     const meters = { count() {}, observe() {}, text: async () => "" };
     const log = { info() {}, warn() {}, error: (fields: object, message: string) => this.#heard(fields, message) };
     const driver = new Driver({ hub, ledger, clock, meters, log, checkFor: async () => check });
     for (const row of store.calls.values()) {
       if (isTerminal(row.state)) continue;
-      const lease = store.attempts.get(`${keyOf(row)}#${row.fence}`) ?? null;
-      hub.restore(row, lease, check, clock.now());
+      hub.restore(row, check, clock.now());
     }
     driver.pump();
     this.#replica = { driver, hub, life };

@@ -6,7 +6,6 @@ import { Catalog } from "./corridor/catalog.ts";
 import { Driver } from "./corridor/driver.ts";
 import { cancel, getExecution, listEvents, listExecutions, resolve } from "./corridor/executions.ts";
 import { invoke, storable } from "./corridor/invoke.ts";
-import { leaseOf } from "./corridor/lease-of.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
 import { Refusals } from "./corridor/refusals.ts";
 import { activateTool, getTool, listTools, registerTool } from "./corridor/tools.ts";
@@ -137,7 +136,7 @@ function statusOf(ports: RuntimePorts, hub: Hub, driver: Driver, startedAt: numb
 async function recover(ledger: Ledger, hub: Hub, catalog: Catalog, driver: Driver, clock: Clock): Promise<number> {
   let count = 0;
   for await (const row of ledger.openCalls()) {
-    hub.restore(row, await leaseOf(ledger, row), await catalog.checkFor(row), clock.now());
+    hub.restore(row, await catalog.checkFor(row), clock.now());
     count++;
   }
   driver.pump();

@@ -6,7 +6,6 @@ import type { Hub } from "../dispatch/hub.ts";
 import type { HubOutput, ResultCheck, WorkerIdentity } from "../dispatch/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
-import { leaseOf } from "./lease-of.ts";
 import type { Clock, Log, Meters } from "./ports.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -272,8 +271,7 @@ export class Driver {
     try {
       const row = await ledger.getCall(tenant, callId);
       const check = row === undefined ? noCheck : await this.#ports.checkFor(row);
-      const lease = row === undefined ? null : await leaseOf(ledger, row);
-      hub.reloaded(row, lease, tenant, callId, check, clock.now());
+      hub.reloaded(row, tenant, callId, check, clock.now());
     } catch (error) {
       log.error({ reason: String(error), execution_id: callId }, "a call could not be read again");
     }

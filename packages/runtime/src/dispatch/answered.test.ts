@@ -100,7 +100,7 @@ describe("a commit that the ledger refuses", () => {
     hub.gather();
     hub.hub.overtaken(hub.commits[0]?.ticket ?? 0);
     expect(hub.orders("reload")).toEqual([{ type: "reload", tenant: "acme", callId: "c1" }]);
-    hub.hub.reloaded({ ...row, state: "cancelled", settledAt: 5 }, null, "acme", "c1", believe, hub.now);
+    hub.hub.reloaded({ ...row, state: "cancelled", settledAt: 5 }, "acme", "c1", believe, hub.now);
     expect(hub.orders("tell")).toMatchObject([{ call: { state: "cancelled", settledAt: 5 } }]);
     expect(hub.hub.openCount()).toBe(0);
     expect(hub.sent(w1)).toEqual(["registered", "invoke c1#1"]);
@@ -115,7 +115,7 @@ describe("a commit that the ledger refuses", () => {
     hub.gather();
     hub.hub.overtaken(hub.commits[0]?.ticket ?? 0);
     hub.commits = [];
-    hub.hub.reloaded({ ...row, fence: 4, attempt: 3 }, null, "acme", "c1", believe, hub.now);
+    hub.hub.reloaded({ ...row, fence: 4, attempt: 3 }, "acme", "c1", believe, hub.now);
     expect(hub.hub.queueDepth("acme")).toBe(1);
     const w1 = hub.connect("w1");
     hub.store();
@@ -125,7 +125,7 @@ describe("a commit that the ledger refuses", () => {
   test("a row that is gone is forgotten", () => {
     const hub = new HandHub();
     hub.admit("c1");
-    hub.hub.reloaded(undefined, null, "acme", "c1", believe, hub.now);
+    hub.hub.reloaded(undefined, "acme", "c1", believe, hub.now);
     expect([hub.hub.openCount(), hub.hub.queueDepth("acme")]).toEqual([0, 0]);
   });
 });

@@ -1,6 +1,6 @@
 // Carries one step of the machine out: memory first, then the unit for the ledger, then what follows once it is stored.
 import { nextDueAt } from "../call/due.ts";
-import type { Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import type { Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isTerminal, type Call, type LateResult } from "../call/types.ts";
 import { isSafe } from "@signalbox/protocol";
@@ -20,7 +20,7 @@ export function apply(state: HubState, entry: LiveCall, happening: Happening, no
   }
   entry.live = result.live;
   if (before.call.state === "queued" && result.live.call.state !== "queued") state.line.remove(entry.laneKey, before.call);
-  const writes = writesOf(before, result.live, result.effects);
+  const writes = writesOf(result.effects);
   if (result.durability === "lazy") {
     entry.unsaved ??= { writes: [], since: now };
     entry.unsaved.writes.push(...writes);
@@ -34,25 +34,28 @@ export function apply(state: HubState, entry: LiveCall, happening: Happening, no
 }
 
 /** The rows that a step adds; the call's own row is written when its unit is made. */
-export function writesOf(before: Live, after: Live, effects: readonly Effect[]): Write[] {
+export function writesOf(effects: readonly Effect[]): Write[] {
   const writes: Write[] = [];
-  if (after.lease !== null && after.lease.fence !== before.lease?.fence) writes.push({ op: "insert_attempt", row: after.lease });
   for (const effect of effects) {
     if (effect.type === "event") writes.push({ op: "append_event", event: effect.event });
     else if (effect.type === "audit") writes.push({ op: "append_audit", draft: effect.draft });
     else if (effect.type === "late_result") writes.push({ op: "keep_late_result", row: effect.row });
-    else if (effect.type === "attempt_ended") writes.push({ op: "update_attempt", row: effect.row });
+    else if (effect.type === "attempt_ended") writes.push({ op: "end_attempt", row: effect.row });
   }
   return writes;
+}
+
+function updateOf({ stored: before, live: { call } }: LiveCall): Write {
+  return { op: "update_call", expect: { state: before.state, fence: before.fence }, before, row: call };
 }
 
 function commit(state: HubState, entry: LiveCall, writes: Write[], effects: readonly Effect[], session: number): void {
   const { call } = entry.live;
   const earlier = entry.unsaved?.writes ?? [];
-  const unit: Unit = { writes: [{ op: "update_call", expect: entry.stored, row: call }, ...earlier, ...writes] };
+  const unit: Unit = { writes: [updateOf(entry), ...earlier, ...writes] };
   entry.unsaved = null;
   state.unsaved.delete(entry);
-  entry.stored = { state: call.state, fence: call.fence };
+  entry.stored = call;
   if (call.leaseExpiresAt !== null) entry.storedLeaseAt = call.leaseExpiresAt;
   order(state, unit, entry, effects, session, false);
 }
@@ -104,8 +107,8 @@ export function flushUnsaved(state: HubState, now: number, everything: boolean):
     if (waiting === null) continue;
     if (!everything && waiting.since + state.limits.lazyWriteMs > now) break;
     const { call } = entry.live;
-    const unit: Unit = { lazy: true, writes: [{ op: "update_call", expect: entry.stored, row: call }, ...waiting.writes] };
-    entry.stored = { state: call.state, fence: call.fence };
+    const unit: Unit = { lazy: true, writes: [updateOf(entry), ...waiting.writes] };
+    entry.stored = call;
     if (call.leaseExpiresAt !== null) entry.storedLeaseAt = call.leaseExpiresAt;
     entry.unsaved = null;
     state.unsaved.delete(entry);

@@ -1,6 +1,7 @@
 // The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
 import type { Result, WorkerMessage } from "@signalbox/protocol";
 import { admit, deny } from "../call/admit.ts";
+import { leaseOf } from "../call/lease-of.ts";
 import type { EditedArgs, Effect, Happening, Live, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState } from "../call/types.ts";
@@ -89,10 +90,10 @@ export class Hub {
       state.line.add(entry.laneKey, born.live.call);
     }
     const { call } = entry.live;
-    entry.stored = { state: call.state, fence: call.fence };
+    entry.stored = call;
     entry.storedLeaseAt = call.leaseExpiresAt ?? 0;
     schedule(state, entry, now);
-    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf({ call, lease: null }, entry.live, effects)];
+    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(effects)];
     return order(state, { writes }, entry, effects, 0, true);
   }
 
@@ -100,7 +101,7 @@ export class Hub {
   deny(identity: CallIdentity, error: ErrorBody, now: number): { readonly ticket: number; readonly call: Call } {
     const denied = must(deny(identity, now, error));
     const { call } = denied.live;
-    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(denied.live, denied.live, denied.effects)];
+    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(denied.effects)];
     const ticket = order(this.#state, { writes }, null, [], 0, true, call.callId);
     return { ticket, call };
   }
@@ -132,7 +133,7 @@ export class Hub {
   }
 
   /** The row as the ledger has it, after `reload`. */
-  reloaded(row: Call | undefined, lease: Attempt | null, tenant: string, callId: string, check: ResultCheck, now: number): void {
+  reloaded(row: Call | undefined, tenant: string, callId: string, check: ResultCheck, now: number): void {
     const state = this.#state;
     const old = state.calls.get(callKey(tenant, callId));
     if (old !== undefined) {
@@ -141,19 +142,19 @@ export class Hub {
     }
     if (row === undefined) return;
     if (isTerminal(row.state)) return void state.out.push({ type: "tell", call: row });
-    this.restore(row, lease, check, now);
+    this.restore(row, check, now);
   }
 
   /** An open call found in the ledger at start. Its worker, if it had one, gets a lease time to come back. */
-  restore(row: Call, lease: Attempt | null, check: ResultCheck, now: number): void {
+  restore(row: Call, check: ResultCheck, now: number): void {
     const state = this.#state;
-    const leased = row.state === "dispatched" || row.state === "running";
+    const lease = leaseOf(row);
     // Whether `Go` went out died with the process that sent it: assume that it did.
-    const call: Call = leased
+    const call: Call = lease !== null
       ? { ...row, mayHaveRun: true, leaseExpiresAt: Math.max(row.leaseExpiresAt ?? 0, state.sweepFrom) }
       : row;
-    const entry = this.#enter({ call, lease: leased ? lease : null }, check);
-    entry.stored = { state: call.state, fence: call.fence };
+    const entry = this.#enter({ call, lease }, check);
+    entry.stored = row;
     entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
     state.line.saw(call.startTag);
     if (call.state === "queued") {
@@ -168,7 +169,7 @@ export class Hub {
       live,
       laneKey: laneOf(live.call),
       check,
-      stored: { state: live.call.state, fence: live.call.fence },
+      stored: live.call,
       unsaved: null,
       storedLeaseAt: 0,
       invokedOn: 0,
@@ -233,12 +234,12 @@ export class Hub {
       const ack: Effect = { type: "ack", fence: result.fence, verdict: "lease_lost" };
       return keepRefused(state, result.callId, [ack], sessionId);
     }
-    const { row, attempts } = found;
+    const { row } = found;
     const checked = check(row, result, session.workerId);
     const key = callKey(row.tenant, row.callId);
     if (!state.calls.has(key) && !isTerminal(row.state)) {
       // Open in the ledger and unknown here: memory takes it up again, and the result counts as it would have.
-      this.restore(row, attempts.find((attempt) => attempt.fence === row.fence) ?? null, check, now);
+      this.restore(row, check, now);
     }
     const entry = state.calls.get(key);
     if (entry === undefined) {

@@ -1,6 +1,7 @@
 // Workers and replicas that come back: what is kept, dropped, disowned or missed, and how long a restart waits.
+import { leaseOf } from "../call/lease-of.ts";
 import { describe, expect, test } from "vitest";
-import type { Attempt, Call } from "../call/types.ts";
+import type { Call } from "../call/types.ts";
 import { HandHub, accepted, believe, holds, register, result, started, type WorkerSays } from "../../../../test/support/hand-hub.ts";
 
 const unsafe = { sideEffectClass: "non_idempotent_write" } as const;
@@ -170,16 +171,15 @@ describe("a replica that starts anew", () => {
   const row = (hub: HandHub, changes: Partial<Call>): Call => ({ ...hub.call("c1"), ...changes });
 
   /** What the ledger has of c1, which a worker held when the process died. */
-  function stored(state: "dispatched" | "running", changes: Parameters<HandHub["admit"]>[1] = {}): { row: Call; lease: Attempt | null } {
+  function stored(state: "dispatched" | "running", changes: Parameters<HandHub["admit"]>[1] = {}): Call {
     const { hub } = withCalls();
-    const [lease = null] = hub.attempts("c1");
-    return { row: row(hub, { ...changes, state, mayHaveRun: false, leaseExpiresAt: 1_001_000 }), lease };
+    return row(hub, { ...changes, state, mayHaveRun: false, leaseExpiresAt: 1_001_000 });
   }
 
   test("holds nothing against an absent worker for one lease time, then the lease is over", () => {
-    const { row: call, lease } = stored("dispatched");
+    const call = stored("dispatched");
     const hub = new HandHub({}, 0);
-    hub.restore(call, lease);
+    hub.restore(call);
     hub.pass(14_999);
     expect(hub.call("c1")).toMatchObject({ state: "dispatched", leaseExpiresAt: 1_015_000 });
     hub.pass(1);
@@ -188,9 +188,9 @@ describe("a replica that starts anew", () => {
   });
 
   test("a worker that returns in that time keeps its call, and its old deadlines count again", () => {
-    const { row: call, lease } = stored("running");
+    const call = stored("running");
     const hub = new HandHub({}, 0);
-    hub.restore({ ...call, runDeadlineAt: 1_002_000 }, lease);
+    hub.restore({ ...call, runDeadlineAt: 1_002_000 });
     hub.pass(5_000);
     expect(hub.call("c1").stopReason).toBeNull();
     const w1 = hub.connect("w1", { inFlight: [holds("c1", "running")] });
@@ -200,17 +200,17 @@ describe("a replica that starts anew", () => {
   });
 
   test("a worker that returns and does not know the call never had it: queued again, also when unsafe", () => {
-    const { row: call, lease } = stored("dispatched");
+    const call = stored("dispatched");
     const hub = new HandHub({}, 0);
-    hub.restore(call, lease);
+    hub.restore(call);
     hub.connect("w1", { tools: {} });
     expect(hub.call("c1")).toMatchObject({ state: "queued", fence: 2, attempt: 1 });
   });
 
   test("unless the ledger says that it ran", () => {
-    const { row: call, lease } = stored("running");
+    const call = stored("running");
     const hub = new HandHub({}, 0);
-    hub.restore(call, lease);
+    hub.restore(call);
     hub.connect("w1", { tools: {} });
     expect(hub.call("c1")).toMatchObject({ state: "indeterminate", routingOutcome: "lease_expired" });
   });
@@ -220,8 +220,8 @@ describe("a replica that starts anew", () => {
     const base = before.call("c2");
     const queued = (callId: string, startTag: number): Call => ({ ...base, callId, startTag, state: "queued", workerId: null, queueDeadlineAt: 1_030_000, leaseExpiresAt: null, startDeadlineAt: null });
     const hub = new HandHub({}, 0);
-    hub.restore(queued("c8", 41), null);
-    hub.restore(queued("c9", 42), null);
+    hub.restore(queued("c8", 41));
+    hub.restore(queued("c9", 42));
     expect(hub.hub.queueDepth("acme")).toBe(2);
     hub.admit("c10");
     expect(hub.call("c10").startTag).toBe(43);
@@ -233,7 +233,7 @@ describe("a replica that starts anew", () => {
   test("a queue deadline that passed while nobody was up is kept, not armed anew", () => {
     const { hub: before } = withCalls();
     const hub = new HandHub({}, 0);
-    hub.restore({ ...before.call("c2"), state: "queued", workerId: null, queueDeadlineAt: 1_000_500 }, null);
+    hub.restore({ ...before.call("c2"), state: "queued", workerId: null, queueDeadlineAt: 1_000_500 });
     hub.pass(500);
     expect(hub.call("c2")).toMatchObject({ state: "failed", routingOutcome: "no_handler" });
   });
@@ -241,7 +241,7 @@ describe("a replica that starts anew", () => {
   test("a parked call rests until its person speaks", () => {
     const { hub: before } = withCalls();
     const hub = new HandHub({}, 0);
-    hub.restore({ ...before.call("c1"), state: "indeterminate", fence: 2, workerId: null }, null);
+    hub.restore({ ...before.call("c1"), state: "indeterminate", fence: 2, workerId: null });
     expect(hub.hub.nextDueAt()).toBe(Infinity);
     hub.happen("c1", { type: "resolve", verdict: "retry", by: "user:op", comment: "", output: null });
     const w1 = hub.connect("w1");
@@ -250,7 +250,8 @@ describe("a replica that starts anew", () => {
   });
 
   test("a result whose call only the ledger knows takes the call up again, and counts", () => {
-    const { row: call, lease } = stored("dispatched");
+    const call = stored("dispatched");
+    const lease = leaseOf(call);
     const hub = new HandHub({}, 0);
     const w1 = hub.connect("w1");
     hub.hub.strayResult(w1, { row: call, attempts: lease === null ? [] : [lease] }, result("c1"), believe, hub.now);

@@ -12,7 +12,7 @@ describe("the first commit", () => {
     hub.admit("c1");
     hub.gather();
     expect(hub.commits.map(({ unit, admission }) => [unitWords(unit.writes), unit.lazy, admission])).toEqual([
-      [["insert_call dispatched", "insert_attempt", "append_event requested", "append_event queued", "append_event dispatched"], undefined, true],
+      [["insert_call dispatched", "append_event requested", "append_event queued", "append_event dispatched"], undefined, true],
     ]);
     expect(hub.sent(w1)).toEqual(["registered"]);
     hub.store();
@@ -46,7 +46,7 @@ describe("the first commit", () => {
     expect(unitWords(hub.storeNext().unit.writes)).toEqual(["insert_call queued", "append_event requested", "append_event queued"]);
     const w1 = hub.connect("w1");
     expect(hub.sent(w1)).toEqual(["registered"]);
-    expect(unitWords(hub.storeNext().unit.writes)).toEqual(["update_call queued#1 → dispatched#1", "insert_attempt", "append_event dispatched"]);
+    expect(unitWords(hub.storeNext().unit.writes)).toEqual(["update_call queued#1 → dispatched#1", "append_event dispatched"]);
     expect(hub.sent(w1)).toEqual(["invoke c1#1"]);
   });
 
@@ -134,7 +134,7 @@ describe("started", () => {
     expect(unitWords(unit.writes)).toEqual([
       "update_call dispatched#1 → succeeded#1",
       "append_event started",
-      "update_attempt",
+      "end_attempt",
       "append_event succeeded",
       "append_audit",
     ]);

@@ -1,7 +1,7 @@
 // What the hub takes in and gives out: live calls, connected workers, and orders for the driver.
 import type { Result, RuntimeMessage } from "@signalbox/protocol";
 import type { CheckedResult, Live, MachineLimits } from "../call/machine.ts";
-import type { Call, CallState, RoutingOutcome } from "../call/types.ts";
+import type { Call, RoutingOutcome } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 
 /** Who is at the other end of a Work stream, from its credential. */
@@ -52,8 +52,8 @@ export interface LiveCall {
   live: Live;
   readonly laneKey: string;
   readonly check: ResultCheck;
-  /** State and fence that the ledger holds once everything handed to it is written: the next guard. */
-  stored: { state: CallState; fence: number };
+  /** The row that the ledger holds once everything handed to it is written: the next guard, and what the next update differs from. */
+  stored: Call;
   /** Lazy events and the instant by which they must be on their way; null = nothing waits. */
   unsaved: { writes: Unit["writes"][number][]; since: number } | null;
   storedLeaseAt: number;

@@ -35,7 +35,7 @@ function chain(length: number, key = hmac): AuditRecord[] {
       action: "call.settled",
       status: "succeeded",
     };
-    const hash = linkHash(key, prevHash, canonicalText(auditValues(draft)));
+    const hash = linkHash(key, prevHash, canonicalText(auditValues(draft, draft.lane, seq)));
     records.push({ ...draft, prevHash, hash });
     prevHash = hash;
   }
@@ -60,16 +60,19 @@ function kinds(records: readonly AuditRecord[], known: LaneWitnesses): string[] 
 describe("the canonical text", () => {
   test("is every stored fact in a fixed order", () => {
     const text = canonicalText(
-      auditValues({
-        ...place,
-        seq: 7,
-        ts: 5,
-        project: "shop",
-        principal: "user:ada",
-        action: "call.settled",
-        attempt: 2,
-        policy: { ids: ["a"], decision: "allow" },
-      }),
+      auditValues(
+        {
+          tenant: "acme",
+          ts: 5,
+          project: "shop",
+          principal: "user:ada",
+          action: "call.settled",
+          attempt: 2,
+          policy: { ids: ["a"], decision: "allow" },
+        },
+        "r1",
+        7,
+      ),
     );
     expect(text).toBe(
       '["acme","r1",7,5,"shop","user:ada",null,"call.settled",null,null,null,null,null,2,' +
@@ -78,15 +81,25 @@ describe("the canonical text", () => {
   });
 
   test("does not depend on the order of keys, nor on keys that are undefined", () => {
-    const draft = { ...place, seq: 1, ts: 5, project: "", principal: "p", action: "a" };
-    const one = auditValues({ ...draft, details: { b: 1, a: { d: undefined, c: [2, { f: 1, e: 2 }] } } });
+    const draft = { tenant: "acme", ts: 5, project: "", principal: "p", action: "a" };
+    const one = auditValues({ ...draft, details: { b: 1, a: { d: undefined, c: [2, { f: 1, e: 2 }] } } }, "r1", 1);
     expect(one[auditFields.findIndex(([field]) => field === "details")]).toBe('{"a":{"c":[2,{"e":2,"f":1}]},"b":1}');
+  });
+
+  test("names each fact in its place", () => {
+    const facts = auditFields.map(([field, kind], at) => {
+      const value = kind === "text" ? `${field} é` : kind === "number" ? at : { [field]: [at] };
+      return [field, value] as const;
+    });
+    const record = Object.fromEntries(facts) as unknown as AuditRecord;
+    const stored = facts.map(([, value]) => (typeof value === "object" ? JSON.stringify(value) : value));
+    expect(auditValues(record, record.lane, record.seq)).toEqual(stored);
   });
 
   test("rebuilds the record it was made of", () => {
     const [record] = chain(1) as [AuditRecord];
-    expect(auditRecord(auditValues(record), record.prevHash, record.hash)).toEqual(record);
-    expect(linkOf(record).text).toBe(canonicalText(auditValues(record)));
+    expect(auditRecord(auditValues(record, "r1", 1), record.prevHash, record.hash)).toEqual(record);
+    expect(linkOf(record).text).toBe(canonicalText(auditValues(record, "r1", 1)));
   });
 });
 

@@ -45,9 +45,6 @@ export const auditFields = [
 /** One stored fact: text, number, or canonical JSON text; null where the record does not have it. */
 export type AuditValue = string | number | null;
 
-/** A draft with its place in the chain. */
-export type PlacedDraft = AuditDraft & { readonly lane: string; readonly seq: number };
-
 /** What the chain needs of one record. `text` is its canonical text. */
 export interface AuditLink {
   readonly seq: number;
@@ -75,12 +72,19 @@ export interface AuditAnchor {
   readonly mac: string;
 }
 
-const loneSurrogate = /\p{Surrogate}/gu;
-
 /** Databases refuse or mangle lone surrogates and U+0000, and a record that reads back differently would look forged. */
-function storableText(value: unknown): string | null {
+function text(value: unknown): string | null {
   if (typeof value !== "string") return null;
-  return value.replace(loneSurrogate, "\ufffd").replaceAll("\0", "\ufffd");
+  const wellFormed = value.toWellFormed();
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : sortedJson(value);
 }
 
 /**
@@ -91,25 +95,61 @@ function sortedJson(value: unknown): string {
   if (typeof value === "bigint") return value.toString();
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${sortedJson(member)}`);
-  return `{${members.join(",")}}`;
+  let members = "";
+  for (const name of sortedNames(value)) {
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    if (member === undefined) continue;
+    members += `${members === "" ? "" : ","}${JSON.stringify(name)}:${sortedJson(member)}`;
+  }
+  return `{${members}}`;
 }
 
-function storedValue(kind: FieldKind, value: unknown): AuditValue {
-  if (value === undefined || value === null) return null;
-  if (kind === "text") return storableText(value);
-  if (kind === "json") return sortedJson(value);
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
+/** What the runtime records has its names in order already: looking is cheaper than sorting. */
+function sortedNames(value: object): string[] {
+  const names = Object.keys(value);
+  for (let at = 1; at < names.length; at += 1) {
+    if ((names[at] ?? "") < (names[at - 1] ?? "")) return names.sort();
+  }
+  return names;
 }
 
-/** The record's facts as stored, one per entry of {@link auditFields}. */
-export function auditValues(record: PlacedDraft): AuditValue[] {
-  const values: AuditValue[] = [];
-  for (const [field, kind] of auditFields) values.push(storedValue(kind, record[field]));
-  return values;
+/**
+ * The record's facts as stored, one per entry of {@link auditFields}, in that order. Every settled call makes such a list,
+ * so it is written out by hand; a test holds it to the fields.
+ */
+export function auditValues(record: AuditDraft, lane: string, seq: number): AuditValue[] {
+  return [
+    text(record.tenant),
+    text(lane),
+    number(seq),
+    number(record.ts),
+    text(record.project),
+    text(record.principal),
+    text(record.onBehalfOf),
+    text(record.action),
+    text(record.tool),
+    text(record.version),
+    text(record.manifestDigest),
+    text(record.executionId),
+    text(record.callId),
+    number(record.attempt),
+    text(record.inputHash),
+    text(record.outputHash),
+    text(record.status),
+    text(record.errorCode),
+    text(record.sandbox),
+    text(record.worker),
+    json(record.egress),
+    json(record.secretsUsed),
+    json(record.policy),
+    json(record.approval),
+    text(record.cache),
+    number(record.durationMs),
+    json(record.resources),
+    text(record.requestId),
+    text(record.traceId),
+    json(record.details),
+  ];
 }
 
 /** The canonical text of a record: its stored facts, so that a changed column is a changed text. */
@@ -123,7 +163,8 @@ export function linkHash(hmac: Hmac, prevHash: string, text: string): string {
 
 /** The link of a record as it was listed or exported. */
 export function linkOf(record: AuditRecord): AuditLink {
-  return { seq: record.seq, prevHash: record.prevHash, hash: record.hash, text: canonicalText(auditValues(record)) };
+  const { lane, seq, prevHash, hash } = record;
+  return { seq, prevHash, hash, text: canonicalText(auditValues(record, lane, seq)) };
 }
 
 /** Rebuilds a record from its stored facts. @throws SyntaxError when a JSON fact is no JSON */
@@ -134,7 +175,7 @@ export function auditRecord(values: readonly AuditValue[], prevHash: string, has
     if (value !== null) record[field] = kind === "json" ? (JSON.parse(String(value)) as unknown) : value;
   });
   // Only `values` decides which facts exist; the columns that must be there are NOT NULL in every store.
-  return { ...(record as unknown as PlacedDraft), prevHash, hash };
+  return { ...record, prevHash, hash } as unknown as AuditRecord;
 }
 
 export function headMac(hmac: Hmac, head: AuditHead): string {

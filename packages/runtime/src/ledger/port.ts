@@ -8,10 +8,15 @@ import type { AuditDraft, AuditFilter, AuditRecord, AuditVerdict } from "./audit
 export type GuardedWrite =
   /** Refused when (tenant, callId) or (tenant, project, idempotencyKey) exists. */
   | { readonly op: "insert_call"; readonly row: Call }
-  /** Refused unless the stored row still has this state and fence. Writes every CallProgress column. */
+  /**
+   * Refused unless the stored row still has this state and fence; a settled row is never expected. Afterwards the row's
+   * CallProgress is stored, whole. `before`: the row as this writer handed it over last, renewals of its lease aside;
+   * a ledger may then write only what differs from it.
+   */
   | {
       readonly op: "update_call";
       readonly expect: { readonly state: CallState; readonly fence: number };
+      readonly before?: Call;
       readonly row: Call;
     }
   | { readonly op: "insert_tenant"; readonly row: Tenant }
@@ -27,8 +32,12 @@ export type GuardedWrite =
   | { readonly op: "activate_tool"; readonly tenant: string; readonly tool: string; readonly version: string };
 
 export type PlainWrite =
-  | { readonly op: "insert_attempt"; readonly row: Attempt }
-  | { readonly op: "update_attempt"; readonly row: Attempt }
+  /** A lease is recorded once, when it has ended; while it runs, the call's row tells of it. A second end is an error. */
+  | { readonly op: "end_attempt"; readonly row: Attempt }
+  /**
+   * Of a call that is there, numbered from 1 without a gap or a repeat, in a unit as in the ledger: anything else is an
+   * error. A row that is written in the same unit counts them in `eventSeq`.
+   */
   | { readonly op: "append_event"; readonly event: CallEvent }
   | { readonly op: "append_audit"; readonly draft: AuditDraft }
   | { readonly op: "keep_late_result"; readonly row: LateResult }
@@ -45,10 +54,7 @@ export type PlainWrite =
 
 export type Write = GuardedWrite | PlainWrite;
 
-/**
- * Writes that happen together or not at all. Guarded writes first. A unit with `append_event` writes also
- * gets one outbox row that points at the seq range.
- */
+/** Writes that happen together or not at all. Guarded writes first. The events that it tells of one call are one row of the outbox. */
 export interface Unit {
   readonly writes: readonly Write[];
   /** A lazy unit rides with the next commit, or goes alone after `lazyWriteMs`; nobody waits for it. */
@@ -104,9 +110,11 @@ export interface Ledger {
   listCalls(filter: CallFilter, limit: number, cursor?: string): Promise<Page<Call>>;
   /** Every open call, in queue order (startTag, admittedAt), whole; for recovery. */
   openCalls(): AsyncIterable<Call>;
+  /** By fence: the ended ones, and the running one as the call's row tells of it. */
   attempts(tenant: string, callId: string): Promise<readonly Attempt[]>;
   lateResults(tenant: string, callId: string): Promise<readonly LateResult[]>;
   events(tenant: string, callId: string, afterSeq: number, limit: number): Promise<readonly CallEvent[]>;
+  /** In the order in which the units were written. */
   outbox(afterId: number, limit: number): Promise<readonly OutboxRow[]>;
   /** Open calls of a tenant by state; for limits and metrics. */
   countOpen(tenant: string): Promise<Readonly<Partial<Record<CallState, number>>>>;

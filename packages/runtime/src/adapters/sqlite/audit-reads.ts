@@ -1,10 +1,9 @@
-// Lists audit records and verifies their chains, a few hundred rows at a time.
+// Verifies the chains of the audit, a few hundred rows at a time.
 import { setImmediate } from "node:timers/promises";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { AuditFilter, AuditProblem, AuditRecord, AuditVerdict } from "../../ledger/audit.ts";
+import type { DatabaseSync } from "node:sqlite";
+import type { AuditProblem, AuditVerdict } from "../../ledger/audit.ts";
 import {
   auditFields,
-  auditRecord,
   canonicalText,
   checkLane,
   type AuditHead,
@@ -12,40 +11,12 @@ import {
   type Hmac,
   type SignedHead,
 } from "../../ledger/audit-chain.ts";
-import type { Page } from "../../ledger/port.ts";
 import { readAnchor } from "./anchor.ts";
-import { auditColumnNames } from "./audit-store.ts";
-import { conditions, pageOf } from "./paging.ts";
+import { auditRowColumns } from "./audit-rows.ts";
 
 /** Rows per turn of the event loop while verifying. */
 const rowsPerTurnMax = 500;
 const problemsMax = 1_000;
-const columnList = [...auditColumnNames, "prev_hash", "hash"].join(", ");
-
-type AuditRow = readonly AuditValue[];
-
-function recordOf(row: AuditRow): AuditRecord {
-  const facts = auditFields.length;
-  return auditRecord(row.slice(0, facts), String(row[facts]), String(row[facts + 1]));
-}
-
-export function auditLister(prepared: (sql: string) => StatementSync) {
-  return (filter: AuditFilter, limit: number, cursor?: string): Page<AuditRecord> => {
-    const where = conditions()
-      .equal("tenant", filter.tenant)
-      .equal("principal", filter.principal)
-      .equal("action", filter.action)
-      .equal("execution_id", filter.executionId)
-      .range("ts", filter.from, filter.to)
-      .before(["ts", "lane", "seq"], cursor);
-    const statement = prepared(
-      `SELECT ${columnList} FROM audit WHERE ${where.sql()} ORDER BY ts DESC, lane DESC, seq DESC LIMIT ?`,
-    );
-    statement.setReturnArrays(true);
-    const rows = statement.all(...where.values(), limit + 1) as unknown as AuditRow[];
-    return pageOf(rows.map(recordOf), limit, (record) => [record.ts, record.lane, record.seq]);
-  };
-}
 
 interface Place {
   readonly tenant: string;
@@ -108,7 +79,7 @@ function anchorProblem(kind: "missing" | "edited"): AuditProblem {
 
 export function auditVerifier(db: DatabaseSync, anchorPath: string, hmac: Hmac) {
   const rowsAfter = db.prepare(
-    `SELECT ${columnList} FROM audit WHERE tenant = ? AND lane = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ${rowsPerTurnMax}`,
+    `SELECT ${auditRowColumns} FROM audit WHERE tenant = ? AND lane = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ${rowsPerTurnMax}`,
   );
   rowsAfter.setReturnArrays(true);
   rowsAfter.setReadBigInts(true);

@@ -2,7 +2,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { AuditDraft } from "../../ledger/audit.ts";
 import {
-  auditFields,
   auditValues,
   canonicalText,
   firstPrevHash,
@@ -11,13 +10,9 @@ import {
   type AuditHead,
   type Hmac,
 } from "../../ledger/audit-chain.ts";
-import { columnName } from "./columns.ts";
+import { auditColumnNames, auditRowColumns } from "./audit-rows.ts";
 import type { HeadKeeper } from "./write-group.ts";
 import type { AuditAppender } from "./writers.ts";
-
-export const auditColumnNames: readonly string[] = auditFields.map(([field, kind]) =>
-  columnName(field, kind === "json" ? "json" : "text"),
-);
 
 export interface AuditStoreOptions {
   readonly db: DatabaseSync;
@@ -66,9 +61,8 @@ function chainEndReader({ db, hmac, lane, anchored, onError }: AuditStoreOptions
 export function auditStore(options: AuditStoreOptions): AuditStore {
   const { db, hmac, lane } = options;
   const chainEnd = chainEndReader(options);
-  const names = [...auditColumnNames, "prev_hash", "hash"];
   const insertRecord = db.prepare(
-    `INSERT INTO audit (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+    `INSERT INTO audit (${auditRowColumns}) VALUES (${auditColumnNames.map(() => "?").join(", ")})`,
   );
   const upsertHead = db.prepare(
     `INSERT INTO audit_heads (tenant, lane, seq, hash, mac) VALUES (?, ?, ?, ?, ?)
@@ -89,9 +83,10 @@ export function auditStore(options: AuditStoreOptions): AuditStore {
     append(draft: AuditDraft) {
       const before = ends.get(draft.tenant) ?? chainEnd(draft.tenant);
       const seq = before.seq + 1;
-      const values = auditValues({ ...draft, lane, seq });
+      const values = auditValues(draft, lane, seq);
       const hash = linkHash(hmac, before.hash, canonicalText(values));
-      insertRecord.run(...values, before.hash, hash);
+      values.push(before.hash, hash);
+      insertRecord.run(...values);
       ends.set(draft.tenant, { seq, hash });
       moves.push({ tenant: draft.tenant, before });
     },

@@ -1,129 +1,112 @@
-// Writes calls and what hangs on them: attempts, events, outbox, late results, leases.
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { Call, CallEvent } from "../../call/types.ts";
-import {
-  attemptColumns,
-  callColumns,
-  callIdentityColumns,
-  callProgressColumns,
-  encode,
-  eventColumns,
-  insertSql,
-  lateResultColumns,
-  selectList,
-  standsInBlob,
-  updateSql,
-} from "./columns.ts";
+// Writes the rows of calls: inserts them under their keys, and updates them under their guard.
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Attempt, Call } from "../../call/types.ts";
+import type { Write } from "../../ledger/port.ts";
+import { boundValue, changedColumns, columnsOf, type Columns, type ProgressColumn } from "./call-changes.ts";
+import { freshValues, insertFreshSql, isFresh } from "./call-fresh.ts";
+import { callColumns, encode, insertSql, standsInBlob } from "./columns.ts";
+import { rowName } from "./event-text.ts";
+import { rangeOf, type EventRange } from "./unit-plan.ts";
 import type { WritersOf } from "./writers-of.ts";
 
-export type CallWriters = WritersOf<
-  "insert_call" | "update_call" | "insert_attempt" | "update_attempt" | "keep_late_result" | "renew_leases"
->;
+type UpdateCall = Extract<Write, { op: "update_call" }>;
 
-const attemptProgressColumns = attemptColumns.filter(({ field }) => !["tenant", "callId", "fence"].includes(field));
-const outputAt = callProgressColumns.findIndex(({ field }) => field === "outputJson");
+/** Prepared updates that are kept, one for each set of columns; calls change in a dozen ways. */
+const statementsMax = 64;
 
-export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): CallWriters {
-  const insertBlob = db.prepare("INSERT INTO blobs (tenant, hash, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
-  const insertCall = db.prepare(insertSql("calls", callColumns, "ON CONFLICT DO NOTHING"));
-  const updateCall = db.prepare(
-    updateSql("calls", callProgressColumns, "tenant = ? AND call_id = ? AND state = ? AND fence = ?"),
-  );
-  const insertAttempt = db.prepare(insertSql("attempts", attemptColumns));
-  const updateAttempt = db.prepare(
-    updateSql("attempts", attemptProgressColumns, "tenant = ? AND call_id = ? AND fence = ?"),
-  );
-  const keepLateResult = db.prepare(insertSql("late_results", lateResultColumns, "ON CONFLICT DO NOTHING"));
-  // The state as well as the fence: a settled call keeps its last fence, and settled rows never change.
-  const renewLease = db.prepare(
-    `UPDATE calls SET lease_expires_at = ?
-      WHERE tenant = ? AND call_id = ? AND fence = ? AND state IN ('dispatched', 'running')`,
-  );
-  const large = (row: Call): boolean => standsInBlob(row, inlineResultBytesMax);
-  const progress = (row: Call): SQLInputValue[] => {
-    const values = encode(callProgressColumns, row);
-    if (large(row)) values[outputAt] = null;
-    return values;
+const outputAt = callColumns.findIndex(({ field }) => field === "outputJson");
+const guard = "tenant = ? AND call_id = ? AND state = ? AND fence = ? AND event_seq = ?";
+const rows = "event_rows = event_rows || ?";
+/** What the row tells of its last lease, see attempt-of.ts. */
+const told = "lease_accepted_at = ?, lease_end_reason = ?";
+
+interface Update {
+  readonly columns: readonly ProgressColumn[];
+  readonly statement: StatementSync;
+}
+
+/** What an update writes beside columns of the call. */
+interface Beside {
+  readonly range: EventRange | undefined;
+  readonly attempt: Attempt | undefined;
+}
+
+function updates(db: DatabaseSync): (changed: Columns, beside: Beside) => Update {
+  const kept = new Map<Columns, Update>();
+  const prepare = (changed: Columns, { range, attempt }: Beside): Update => {
+    const columns = columnsOf(changed);
+    const sets = columns.map(({ name }) => `${name} = ?`);
+    if (range !== undefined) sets.push(rows);
+    if (attempt !== undefined) sets.push(told);
+    return { columns, statement: db.prepare(`UPDATE calls SET ${sets.join(", ")} WHERE ${guard}`) };
   };
+  return (changed, beside) => {
+    const key = changed * 4 + (beside.range === undefined ? 0 : 2) + (beside.attempt === undefined ? 0 : 1);
+    let update = kept.get(key);
+    if (update === undefined) {
+      update = prepare(changed, beside);
+      if (kept.size < statementsMax) kept.set(key, update);
+    }
+    return update;
+  };
+}
+
+type CallWrites = WritersOf<"insert_call" | "update_call">;
+
+export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): CallWrites {
+  const insertFresh = db.prepare(insertFreshSql("ON CONFLICT DO NOTHING"));
+  const insertWhole = db.prepare(
+    insertSql("calls", [...callColumns, { name: "event_rows" }], "ON CONFLICT DO NOTHING"),
+  );
+  const insertBlob = db.prepare("INSERT INTO blobs (tenant, hash, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+  const storedSeq = db.prepare(
+    "SELECT event_seq FROM calls WHERE tenant = ? AND call_id = ? AND state = ? AND fence = ?",
+  );
+  const updateOf = updates(db);
+  const large = (row: Call): boolean => standsInBlob(row, inlineResultBytesMax);
   /** After the guard has held, so that a refused unit leaves no blob behind. */
   const keepLargeOutput = (row: Call): void => {
     if (large(row)) insertBlob.run(row.tenant, row.outputHash, Buffer.from(row.outputJson ?? "", "utf8"));
   };
+  const wholeValues = (row: Call): SQLInputValue[] => {
+    const values = encode(callColumns, row);
+    if (large(row)) values[outputAt] = null;
+    return values;
+  };
+  const update = ({ row, expect, before }: UpdateCall, seq: number, beside: Beside): boolean => {
+    const { columns, statement } = updateOf(changedColumns(before, row), beside);
+    const values: SQLInputValue[] = [];
+    for (const column of columns)
+      values.push(column.field === "outputJson" && large(row) ? null : boundValue(column, row));
+    const { range, attempt } = beside;
+    if (range !== undefined) values.push(rowName(range.seqTo, range.id));
+    if (attempt !== undefined) values.push(attempt.acceptedAt, attempt.endReason);
+    values.push(row.tenant, row.callId, expect.state, expect.fence, seq);
+    return statement.run(...values).changes === 1;
+  };
   return {
-    insert_call: ({ row }) => {
-      if (insertCall.run(...encode(callIdentityColumns, row), ...progress(row)).changes !== 1) return false;
+    insert_call: ({ row }, unit) => {
+      const range = rangeOf(unit.ranges, row);
+      const fresh = isFresh(row);
+      const values = fresh ? freshValues(row) : wholeValues(row);
+      values.push(range === undefined ? "" : rowName(range.seqTo, range.id));
+      if ((fresh ? insertFresh : insertWhole).run(...values).changes !== 1) return false;
       keepLargeOutput(row);
       return true;
     },
-    update_call: ({ expect, row }) => {
-      const { changes } = updateCall.run(...progress(row), row.tenant, row.callId, expect.state, expect.fence);
-      if (changes !== 1) return false;
-      keepLargeOutput(row);
-      return true;
-    },
-    insert_attempt: ({ row }) => {
-      insertAttempt.run(...encode(attemptColumns, row));
-      return true;
-    },
-    update_attempt: ({ row }) => {
-      const values = encode(attemptProgressColumns, row);
-      if (updateAttempt.run(...values, row.tenant, row.callId, row.fence).changes !== 1) {
-        throw new Error(`attempt with fence ${row.fence} of call ${row.callId} was never inserted`);
+    update_call: (write, unit) => {
+      const { row, expect } = write;
+      const range = rangeOf(unit.ranges, row);
+      const seq = range === undefined ? row.eventSeq : range.seqFrom - 1;
+      if (update(write, seq, { range, attempt: unit.toldByRow })) {
+        keepLargeOutput(row);
+        return true;
       }
-      return true;
-    },
-    keep_late_result: ({ row }) => {
-      keepLateResult.run(...encode(lateResultColumns, row));
-      return true;
-    },
-    renew_leases: ({ leases }) => {
-      for (const lease of leases) renewLease.run(lease.leaseExpiresAt, lease.tenant, lease.callId, lease.fence);
-      return true;
-    },
-  };
-}
-
-export interface EventWriter {
-  append(event: CallEvent): void;
-  /** Ends the unit: what was appended since gets its outbox row. */
-  end(): void;
-  /** Forgets what was appended since the last `end`, because it is being rolled back. */
-  drop(): void;
-}
-
-/** Appends events without holes: a seq that does not follow the stored one is an error of the caller. */
-export function eventWriter(db: DatabaseSync): EventWriter {
-  const insertNext = db.prepare(insertSql("events", eventColumns));
-  const insertFirst = db.prepare(
-    `INSERT INTO events (${selectList(eventColumns)})
-      SELECT ?1, ?2, CAST(?3 AS BIGINT), CAST(?4 AS BIGINT), ?5, ?6 WHERE CAST(?3 AS BIGINT) = 1
-        OR EXISTS (SELECT 1 FROM events WHERE tenant = ?1 AND call_id = ?2 AND seq = CAST(?3 AS BIGINT) - 1)`,
-  );
-  const insertOutbox = db.prepare("INSERT INTO outbox (tenant, call_id, seq_from, seq_to) VALUES (?, ?, ?, ?)");
-  let first: CallEvent | undefined;
-  let last: CallEvent | undefined;
-  const end = (): void => {
-    if (first !== undefined && last !== undefined) insertOutbox.run(first.tenant, first.callId, first.seq, last.seq);
-    first = last = undefined;
-  };
-  return {
-    append(event) {
-      const { tenant, callId, seq, at, type, dataJson } = event;
-      if (last !== undefined && last.callId === callId && last.tenant === tenant) {
-        if (seq !== last.seq + 1) throw new Error(`event ${seq} of call ${callId} does not follow event ${last.seq}`);
-        insertNext.run(tenant, callId, seq, at, type, dataJson);
-      } else {
-        end();
-        if (insertFirst.run(tenant, callId, seq, at, type, dataJson).changes !== 1) {
-          throw new Error(`event ${seq} of call ${callId} does not follow a stored event`);
-        }
-        first = event;
-      }
-      last = event;
-    },
-    end,
-    drop() {
-      first = last = undefined;
+      const stored = storedSeq.get(row.tenant, row.callId, expect.state, expect.fence);
+      if (stored === undefined) return false;
+      throw new Error(
+        `call ${row.callId} has ${Number(stored["event_seq"])} events; the unit goes on behind event ${seq}`,
+      );
     },
   };
 }

@@ -1,6 +1,6 @@
 // Which column keeps which field: one table per kind of row, used for writing and for reading.
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import type { Attempt, Call, CallEvent, CallIdentity, CallProgress, LateResult } from "../../call/types.ts";
+import type { Attempt, Call, CallIdentity, CallProgress, LateResult } from "../../call/types.ts";
 import type { OutboxRow } from "../../ledger/port.ts";
 import type { ToolRecord } from "../../registry/types.ts";
 import type { Grant, Key, Project, Tenant } from "../../tenancy/types.ts";
@@ -118,15 +118,7 @@ export const attemptColumns = columnsOf<Attempt>({
   usage: "json",
 });
 
-export const eventColumns = columnsOf<CallEvent>({
-  tenant: "text",
-  callId: "text",
-  seq: "number",
-  at: "number",
-  type: "text",
-  dataJson: "text",
-});
-
+/** The outbox is read from the events themselves. */
 export const outboxColumns = columnsOf<OutboxRow>({
   id: "number",
   tenant: "text",
@@ -217,19 +209,14 @@ export function decode<Row>(columns: readonly Column[], sqlRow: SqlRow): Row {
   return row as Row;
 }
 
-export function selectList(columns: readonly Column[]): string {
+export function selectList(columns: readonly Pick<Column, "name">[]): string {
   return columns.map(({ name }) => name).join(", ");
 }
 
 /** `INSERT INTO …` with one parameter per column. */
-export function insertSql(table: string, columns: readonly Column[], tail = ""): string {
+export function insertSql(table: string, columns: readonly Pick<Column, "name">[], tail = ""): string {
   const parameters = columns.map(() => "?").join(", ");
   return `INSERT INTO ${table} (${selectList(columns)}) VALUES (${parameters}) ${tail}`;
-}
-
-/** `UPDATE …` with one parameter per column, then those of the condition. */
-export function updateSql(table: string, columns: readonly Column[], condition: string): string {
-  return `UPDATE ${table} SET ${columns.map(({ name }) => `${name} = ?`).join(", ")} WHERE ${condition}`;
 }
 
 /** A call's large result stands in `blobs`; the row keeps its hash. */

@@ -6,10 +6,10 @@ import { GroupCommit, type GroupCommitOptions } from "./group-commit.ts";
 const lazy: Unit = { writes: [], lazy: true };
 const unit: Unit = { writes: [] };
 
-function gathering(options: Partial<GroupCommitOptions> = {}) {
+function gathering(options: Partial<GroupCommitOptions<Unit>> = {}) {
   const groups: number[] = [];
   const lazyFailures: Error[] = [];
-  const commits = new GroupCommit({
+  const commits = new GroupCommit<Unit>({
     write: (units) => {
       groups.push(units.length);
       return units.map(() => ({ applied: true }));

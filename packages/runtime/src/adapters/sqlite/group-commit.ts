@@ -1,6 +1,8 @@
 // Gathers units that wait for the disk, so that one fsync serves all of them.
 import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../ledger/port.ts";
-import type { WriteGroup } from "./write-group.ts";
+
+/** What became of each unit, in the order of the units; an error is that unit's rejection. */
+export type GroupOutcome = readonly (CommitOutcome | Error)[];
 
 export interface CommitStats {
   /** Transactions that were tried; each that wrote something took one fsync. */
@@ -14,8 +16,8 @@ export interface CommitStats {
   readonly waiting: number;
 }
 
-export interface GroupCommitOptions {
-  readonly write: WriteGroup;
+export interface GroupCommitOptions<Planned extends Unit> {
+  readonly write: (units: readonly Planned[]) => GroupOutcome;
   /** After every transaction; `ms` is the time it took, fsync included. */
   readonly onCommit?: (commit: { readonly units: number; readonly ms: number }) => void;
   /** Hears why a lazy unit was rejected. */
@@ -26,25 +28,25 @@ export interface GroupCommitOptions {
   readonly lazyWriteMs: number;
 }
 
-interface Waiting {
-  readonly unit: Unit;
+interface Waiting<Planned> {
+  readonly unit: Planned;
   readonly resolve: (outcome: CommitOutcome) => void;
   readonly reject: (error: Error) => void;
 }
 
-export class GroupCommit {
-  readonly #options: GroupCommitOptions;
-  #waiting: Waiting[] = [];
+export class GroupCommit<Planned extends Unit> {
+  readonly #options: GroupCommitOptions<Planned>;
+  #waiting: Waiting<Planned>[] = [];
   #soon: NodeJS.Immediate | undefined;
   #later: NodeJS.Timeout | undefined;
   #closed = false;
   #stats = { commits: 0, units: 0, refused: 0, failed: 0, batchMax: 0 };
 
-  constructor(options: GroupCommitOptions) {
+  constructor(options: GroupCommitOptions<Planned>) {
     this.#options = options;
   }
 
-  commit(unit: Unit): Promise<CommitOutcome> {
+  commit(unit: Planned): Promise<CommitOutcome> {
     if (this.#closed) return Promise.reject(new LedgerUnavailable("The ledger is closed."));
     if (this.#waiting.length >= this.#options.waitingUnitsMax) {
       return Promise.reject(
@@ -104,7 +106,7 @@ export class GroupCommit {
     if (group.length > 0) this.#write(group);
   }
 
-  #write(group: readonly Waiting[]): void {
+  #write(group: readonly Waiting<Planned>[]): void {
     const start = performance.now();
     const outcomes = this.#options.write(group.map(({ unit }) => unit));
     const ms = performance.now() - start;

@@ -1,20 +1,23 @@
 // The embedded ledger: the ledger port on one SQLite file that this process has to itself.
 import type { DatabaseSync } from "node:sqlite";
 import { limits } from "@signalbox/protocol";
-import type { Call } from "../../call/types.ts";
+import { isTerminal, type Call } from "../../call/types.ts";
 import type { AuditFilter } from "../../ledger/audit.ts";
 import type { AuditHead, Hmac } from "../../ledger/audit-chain.ts";
 import { LedgerUnavailable, type CallFilter, type CommitOutcome, type Ledger, type Unit } from "../../ledger/port.ts";
 import { Anchor, anchorPathOf } from "./anchor.ts";
 import { hmacWith } from "./audit-key.ts";
-import { auditLister, auditVerifier } from "./audit-reads.ts";
+import { auditLister } from "./audit-list.ts";
+import { auditVerifier } from "./audit-reads.ts";
 import { auditStore } from "./audit-store.ts";
 import { GroupCommit, type CommitStats } from "./group-commit.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
 import { callReads, registryReads, statementCache, tenancyReads } from "./reads.ts";
+import { trailReads } from "./trail-reads.ts";
 import { asLedgerError } from "./store-errors.ts";
 import { groupWriter } from "./write-group.ts";
-import { countGuards, unitWriter } from "./writers.ts";
+import { planUnit, type PlannedUnit } from "./unit-plan.ts";
+import { unitWriter } from "./writers.ts";
 
 export interface SqliteLedgerOptions {
   /** The database file; its folder is made when it is missing, and also holds the lock and the audit anchor. */
@@ -73,7 +76,7 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     onError,
   });
   const units = unitWriter(db, audit, options.inlineResultBytesMax ?? limits.inlineResultBytesMax);
-  const commits = new GroupCommit({
+  const commits = new GroupCommit<PlannedUnit>({
     write: groupWriter(db, units, audit),
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
     onLazyFailure: onError,
@@ -87,6 +90,7 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     commits,
     probe: prober(db, now),
     calls: callReads(prepared),
+    trail: trailReads(prepared),
     tenancy: tenancyReads(prepared),
     registry: registryReads(prepared),
     listAudit: auditLister(prepared),
@@ -122,13 +126,14 @@ export class SqliteLedger implements Ledger {
   }
 
   commit(unit: Unit): Promise<CommitOutcome> {
+    let planned: PlannedUnit;
     try {
-      countGuards(unit);
+      planned = planUnit(unit);
     } catch (error) {
       return Promise.reject(asLedgerError(error));
     }
     // Not an async function: its promise would be another one than the one that a lazy unit's failure is taken from.
-    return this.#parts.commits.commit(unit);
+    return this.#parts.commits.commit(planned);
   }
 
   async flush(): Promise<void> {
@@ -173,28 +178,27 @@ export class SqliteLedger implements Ledger {
   }
 
   async *openCalls(): AsyncIterable<Call> {
-    let last: Call | undefined;
-    do {
-      const calls: Call[] = await this.#read(() => this.#parts.calls.openCallsAfter(last));
-      yield* calls;
-      last = calls.at(-1);
-    } while (last !== undefined);
+    for (const { tenant, callId } of await this.#read(() => this.#parts.calls.openCallKeys())) {
+      const call = await this.getCall(tenant, callId);
+      // It may have been settled since.
+      if (call !== undefined && !isTerminal(call.state)) yield call;
+    }
   }
 
   attempts(tenant: string, callId: string) {
-    return this.#read(() => this.#parts.calls.attempts(tenant, callId));
+    return this.#read(() => this.#parts.trail.attempts(tenant, callId));
   }
 
   lateResults(tenant: string, callId: string) {
-    return this.#read(() => this.#parts.calls.lateResults(tenant, callId));
+    return this.#read(() => this.#parts.trail.lateResults(tenant, callId));
   }
 
   events(tenant: string, callId: string, afterSeq: number, limit: number) {
-    return this.#read(() => this.#parts.calls.events(tenant, callId, afterSeq, atMost(limit)));
+    return this.#read(() => this.#parts.trail.events(tenant, callId, afterSeq, atMost(limit)));
   }
 
   outbox(afterId: number, limit: number) {
-    return this.#read(() => this.#parts.calls.outbox(afterId, atMost(limit)));
+    return this.#read(() => this.#parts.trail.outbox(afterId, atMost(limit)));
   }
 
   countOpen(tenant: string) {

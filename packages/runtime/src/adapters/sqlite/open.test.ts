@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LedgerUnavailable } from "../../ledger/port.ts";
-import { auditColumnNames } from "./audit-store.ts";
+import { auditColumnNames } from "./audit-rows.ts";
 import {
   attemptColumns,
   callColumns,
-  eventColumns,
   grantColumns,
   keyColumns,
   lateResultColumns,
+  outboxColumns,
   toolColumns,
 } from "./columns.ts";
 import { migrate, openDatabase } from "./open.ts";
@@ -115,16 +115,14 @@ test("the tables have exactly the columns that the code writes", () => {
       .prepare(`PRAGMA table_info(${table})`)
       .all()
       .map((row) => row["name"]);
-  const tables = {
-    calls: callColumns,
-    attempts: attemptColumns,
-    events: eventColumns,
-    late_results: lateResultColumns,
-  };
+  const tables = { attempts: attemptColumns, late_results: lateResultColumns };
   const records = { keys: keyColumns, grants: grantColumns, tools: toolColumns };
   for (const [table, known] of Object.entries({ ...tables, ...records })) {
     expect([table, ...columns(table)]).toEqual([table, ...known.map(({ name }) => name)]);
   }
-  expect(columns("audit")).toEqual([...auditColumnNames, "prev_hash", "hash"]);
+  const calls = [...callColumns.map(({ name }) => name), "event_rows", "lease_accepted_at", "lease_end_reason"];
+  expect(new Set(columns("calls"))).toEqual(new Set(calls));
+  expect(columns("events")).toEqual([...outboxColumns.map(({ name }) => name), "events_json"]);
+  expect(columns("audit")).toEqual([...auditColumnNames]);
   close();
 });

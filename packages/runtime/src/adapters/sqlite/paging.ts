@@ -5,12 +5,15 @@ import type { Page } from "../../ledger/port.ts";
 
 type SortKey = readonly (string | number)[];
 
-function writeCursor(key: SortKey): string {
+export function writeCursor(key: SortKey): string {
   return Buffer.from(JSON.stringify(key), "utf8").toString("base64url");
 }
 
-/** @throws SignalboxError invalid_input when the text is no cursor of a list with so many sort columns */
-function readCursor(cursor: string, columns: number): SortKey {
+/**
+ * @param columns how many sort columns the list has; undefined: any number of pairs
+ * @throws SignalboxError invalid_input when the text is no cursor of such a list
+ */
+export function readCursor(cursor: string, columns?: number): SortKey {
   let key: unknown;
   try {
     key = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
@@ -18,7 +21,11 @@ function readCursor(cursor: string, columns: number): SortKey {
     key = undefined;
   }
   const isPart = (part: unknown): boolean => typeof part === "string" || typeof part === "number";
-  if (!Array.isArray(key) || key.length !== columns || !key.every(isPart)) {
+  if (
+    !Array.isArray(key) ||
+    (columns === undefined ? key.length % 2 !== 0 : key.length !== columns) ||
+    !key.every(isPart)
+  ) {
     throw new SignalboxError("invalid_input", "The cursor is not one that this list gave out; start without a cursor.");
   }
   return key as SortKey;
@@ -51,6 +58,11 @@ export function conditions() {
     /** The same for an ascending list. */
     after(columns: readonly string[], cursor: string | undefined) {
       if (cursor !== undefined) rowCompare(columns, ">", cursor);
+      return builder;
+    },
+    /** A condition of the caller, word for word. */
+    also(term: string) {
+      add(term, []);
       return builder;
     },
     sql: () => terms.join(" AND "),

@@ -1,18 +1,14 @@
-// Reads calls and what refers to them or is referred to; every statement names the tenant except the ones that find it.
+// Reads calls and the records that they refer to; every statement names the tenant except the ones that find it.
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { Attempt, Call, CallEvent, CallState, LateResult } from "../../call/types.ts";
-import type { CallFilter, OutboxRow, Page } from "../../ledger/port.ts";
+import { openStates, type Call, type CallState } from "../../call/types.ts";
+import type { CallFilter, Page } from "../../ledger/port.ts";
 import type { ToolMetadata, ToolRecord, ToolSpec, ToolVersion } from "../../registry/types.ts";
 import type { Grant, Key, Project, Tenant } from "../../tenancy/types.ts";
 import {
-  attemptColumns,
   callColumns,
   decode,
-  eventColumns,
   grantColumns,
   keyColumns,
-  lateResultColumns,
-  outboxColumns,
   projectColumns,
   selectList,
   tenantColumns,
@@ -21,10 +17,9 @@ import {
   type SqlRow,
 } from "./columns.ts";
 import { conditions, pageOf } from "./paging.ts";
-import { openStatesSql } from "./schema.ts";
+import { notSucceededSql } from "./schema.ts";
 
-/** Open calls are read in chunks of this many, so that recovery does not hold all of them twice. */
-const openCallsPerReadMax = 500;
+const openStatesSql = `(${openStates.map((state) => `'${state}'`).join(", ")})`;
 
 export type Prepared = (sql: string) => StatementSync;
 
@@ -52,7 +47,7 @@ function callOf(row: SqlRow): Call {
   return decode<Call>(callColumns, { ...row, output_json: text });
 }
 
-function rowReader(prepared: Prepared) {
+export function rowReader(prepared: Prepared) {
   return <Row>(columns: readonly Column[], rest: string, ...values: SQLInputValue[]): Row[] =>
     prepared(`SELECT ${selectList(columns)} FROM ${rest}`)
       .all(...values)
@@ -60,7 +55,6 @@ function rowReader(prepared: Prepared) {
 }
 
 export function callReads(prepared: Prepared) {
-  const rows = rowReader(prepared);
   const oneCall = (condition: string, ...values: SQLInputValue[]): Call | undefined => {
     const row = prepared(`SELECT ${wholeCall} WHERE ${condition}`).get(...values);
     return row === undefined ? undefined : callOf(row);
@@ -78,45 +72,24 @@ export function callReads(prepared: Prepared) {
         .equal("principal", filter.principal)
         .range("admitted_at", filter.admittedFrom, filter.admittedTo)
         .before(["admitted_at", "call_id"], cursor);
+      if (filter.state !== undefined && filter.state !== "succeeded") where.also(notSucceededSql);
       const found = prepared(
         `SELECT ${listedCall} FROM calls WHERE ${where.sql()} ORDER BY admitted_at DESC, call_id DESC LIMIT ?`,
       ).all(...where.values(), limit + 1);
       return pageOf(found.map(callOf), limit, (call) => [call.admittedAt, call.callId]);
     },
-    /** The open calls behind `after` in queue order; from the first one when it is undefined. */
-    openCallsAfter(after: Call | undefined): Call[] {
-      const behind = after === undefined ? "" : "AND (c.start_tag, c.admitted_at, c.tenant, c.call_id) > (?, ?, ?, ?)";
-      const values = after === undefined ? [] : [after.startTag, after.admittedAt, after.tenant, after.callId];
-      return prepared(
-        `SELECT ${wholeCall} WHERE c.state IN ${openStatesSql} ${behind}
-          ORDER BY c.start_tag, c.admitted_at, c.tenant, c.call_id LIMIT ${openCallsPerReadMax}`,
+    /** All open calls by name, in queue order: sorted once, since an index in that order would be kept up by every call. */
+    openCallKeys: () =>
+      prepared(
+        `SELECT tenant, call_id FROM calls WHERE state IN ${openStatesSql} AND ${notSucceededSql}
+          ORDER BY start_tag, admitted_at, tenant, call_id`,
       )
-        .all(...values)
-        .map(callOf);
-    },
-    attempts: (tenant: string, callId: string) =>
-      rows<Attempt>(attemptColumns, "attempts WHERE tenant = ? AND call_id = ? ORDER BY fence", tenant, callId),
-    lateResults: (tenant: string, callId: string) =>
-      rows<LateResult>(
-        lateResultColumns,
-        "late_results WHERE tenant = ? AND call_id = ? ORDER BY fence",
-        tenant,
-        callId,
-      ),
-    events: (tenant: string, callId: string, afterSeq: number, limit: number) =>
-      rows<CallEvent>(
-        eventColumns,
-        "events WHERE tenant = ? AND call_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-        tenant,
-        callId,
-        afterSeq,
-        limit,
-      ),
-    outbox: (afterId: number, limit: number) =>
-      rows<OutboxRow>(outboxColumns, "outbox WHERE id > ? ORDER BY id LIMIT ?", afterId, limit),
+        .all()
+        .map((row) => ({ tenant: String(row["tenant"]), callId: String(row["call_id"]) })),
     countOpen(tenant: string): Partial<Record<CallState, number>> {
       const counts = prepared(
-        `SELECT state, count(*) AS calls FROM calls WHERE tenant = ? AND state IN ${openStatesSql} GROUP BY state`,
+        `SELECT state, count(*) AS calls FROM calls
+          WHERE tenant = ? AND state IN ${openStatesSql} AND ${notSucceededSql} GROUP BY state`,
       ).all(tenant);
       return Object.fromEntries(counts.map((row) => [row["state"], Number(row["calls"])]));
     },

@@ -5,12 +5,12 @@
 //   INTEGER (64 bits)                       BIGINT
 //   REAL (8 bytes)                          DOUBLE PRECISION (its REAL has 4 bytes and would round tags)
 //   BLOB                                    BYTEA
-//   INTEGER PRIMARY KEY AUTOINCREMENT       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY
+//   INTEGER PRIMARY KEY                     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY
 //   ) STRICT                                )
 //   ) STRICT, WITHOUT ROWID                 )
 //   text may hold U+0000                    it may not (the audit store replaces it, everything else is checked at the doors)
 //   text is ordered by its bytes            by the database's collation: make the database with collation C
-//   one writer, so outbox ids are visible in their order    they are not: a reader must not run ahead of open transactions
+//   one writer, so ids of events are visible in their order    they are not: a reader must not run ahead of open transactions
 // There are no foreign keys: every write stands in a unit that brings its own parent, and a check per row costs the hot path.
 // JSON stays text in both: digits and key order are part of what was hashed.
 
@@ -20,9 +20,10 @@ export interface Migration {
   readonly statements: readonly string[];
 }
 
-/** The states of an open call, as they stand in partial indexes; a query must repeat them word for word to use one. */
-export const openStatesSql = "('awaiting_approval', 'queued', 'dispatched', 'running', 'indeterminate')";
+/** The condition of a partial index; a query must repeat it word for word to use the index. */
+export const notSucceededSql = "state <> 'succeeded'";
 
+// What may be long stands last: a read or a guard that does not ask for it need not walk through it.
 const calls = [
   `CREATE TABLE calls (
     tenant TEXT NOT NULL,
@@ -48,7 +49,6 @@ const calls = [
     idempotency_key TEXT,
     fingerprint TEXT NOT NULL,
     input_hash TEXT NOT NULL,
-    input_json TEXT,
     priority TEXT NOT NULL,
     decision_json TEXT NOT NULL,
     admitted_at INTEGER NOT NULL,
@@ -62,7 +62,6 @@ const calls = [
     attempt INTEGER NOT NULL,
     placements INTEGER NOT NULL,
     may_have_run INTEGER NOT NULL,
-    effective_args_json TEXT,
     approval_id TEXT,
     start_tag REAL NOT NULL,
     not_before INTEGER NOT NULL,
@@ -82,20 +81,25 @@ const calls = [
     cancel_requested_at INTEGER,
     cancel_requested_by TEXT,
     stop_reason TEXT,
-    output_json TEXT,
     output_hash TEXT,
     output_bytes INTEGER NOT NULL,
     output_ill_formed INTEGER NOT NULL,
     error_json TEXT,
     usage_json TEXT,
     event_seq INTEGER NOT NULL,
+    event_rows TEXT NOT NULL,
+    lease_accepted_at INTEGER,
+    lease_end_reason TEXT,
+    input_json TEXT,
+    effective_args_json TEXT,
+    output_json TEXT,
     PRIMARY KEY (tenant, call_id)
   ) STRICT`,
   `CREATE UNIQUE INDEX calls_by_idempotency_key ON calls (tenant, project, idempotency_key)
     WHERE idempotency_key IS NOT NULL`,
-  `CREATE INDEX calls_by_time ON calls (tenant, admitted_at DESC, call_id DESC)`,
-  `CREATE INDEX calls_by_state ON calls (tenant, state, admitted_at DESC, call_id DESC)`,
-  `CREATE INDEX calls_open ON calls (start_tag, admitted_at, tenant, call_id) WHERE state IN ${openStatesSql}`,
+  `CREATE INDEX calls_by_time ON calls (tenant, admitted_at, call_id)`,
+  // Open calls and those that did not succeed: few beside the others, and what recovery, limits and people look for.
+  `CREATE INDEX calls_by_state ON calls (state, tenant, admitted_at, call_id) WHERE ${notSucceededSql}`,
   `CREATE TABLE attempts (
     tenant TEXT NOT NULL,
     call_id TEXT NOT NULL,
@@ -113,21 +117,15 @@ const calls = [
     usage_json TEXT,
     PRIMARY KEY (tenant, call_id, fence)
   ) STRICT, WITHOUT ROWID`,
+  // One row for what a unit tells of a call, and the outbox at once: ids are given in the order of commits. There is no
+  // index by call, as it would cost every commit a page: `event_rows` of the call names its rows.
   `CREATE TABLE events (
-    tenant TEXT NOT NULL,
-    call_id TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    type TEXT NOT NULL,
-    data_json TEXT NOT NULL,
-    PRIMARY KEY (tenant, call_id, seq)
-  ) STRICT, WITHOUT ROWID`,
-  `CREATE TABLE outbox (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     call_id TEXT NOT NULL,
     seq_from INTEGER NOT NULL,
-    seq_to INTEGER NOT NULL
+    seq_to INTEGER NOT NULL,
+    events_json TEXT NOT NULL
   ) STRICT`,
   `CREATE TABLE late_results (
     tenant TEXT NOT NULL,
@@ -226,7 +224,6 @@ const audit = [
     hash TEXT NOT NULL,
     PRIMARY KEY (tenant, lane, seq)
   ) STRICT`,
-  `CREATE INDEX audit_by_time ON audit (tenant, ts DESC, lane DESC, seq DESC)`,
   `CREATE INDEX audit_by_execution ON audit (tenant, execution_id) WHERE execution_id IS NOT NULL`,
   `CREATE TABLE audit_heads (
     tenant TEXT NOT NULL,

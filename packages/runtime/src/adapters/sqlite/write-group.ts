@@ -1,11 +1,9 @@
 // Writes a group of units in one transaction, and sees to it that a faulty unit harms nobody but itself.
 import type { DatabaseSync } from "node:sqlite";
-import type { CommitOutcome, Unit } from "../../ledger/port.ts";
+import type { GroupOutcome } from "./group-commit.ts";
 import { asLedgerError, storeFailure } from "./store-errors.ts";
+import type { PlannedUnit } from "./unit-plan.ts";
 import type { UnitWriter } from "./writers.ts";
-
-/** What became of each unit, in the order of the units; an error is that unit's rejection. */
-export type GroupOutcome = readonly (CommitOutcome | Error)[];
 
 /** The chain heads that a transaction moves; they follow its end. */
 export interface HeadKeeper {
@@ -15,9 +13,9 @@ export interface HeadKeeper {
   rolledBack(): void;
 }
 
-export type WriteGroup = (units: readonly Unit[]) => GroupOutcome;
+export type WriteGroup = (units: readonly PlannedUnit[]) => GroupOutcome;
 
-function rejectAll(units: readonly Unit[], error: unknown): GroupOutcome {
+function rejectAll(units: readonly PlannedUnit[], error: unknown): GroupOutcome {
   const rejection = asLedgerError(error);
   return units.map(() => rejection);
 }
@@ -43,7 +41,7 @@ export function groupWriter(db: DatabaseSync, writer: UnitWriter, heads: HeadKee
   };
 
   /** Each unit behind a savepoint, still one commit: slower, so it is the second try only. */
-  const writeOneByOne = (units: readonly Unit[]): GroupOutcome =>
+  const writeOneByOne = (units: readonly PlannedUnit[]): GroupOutcome =>
     inTransaction(() =>
       units.map((unit) => {
         try {

@@ -1,43 +1,12 @@
-// Applies one unit inside a transaction that is open already: guards first, then the rest, then its outbox row.
+// Applies one unit inside a transaction that is open already: guards first, then the rest, its events last.
 import type { DatabaseSync } from "node:sqlite";
 import type { AuditDraft } from "../../ledger/audit.ts";
-import type { CommitOutcome, GuardedWrite, Unit, Write } from "../../ledger/port.ts";
-import { callWriters, eventWriter } from "./call-writes.ts";
+import type { CommitOutcome, Write } from "../../ledger/port.ts";
+import { callWriters } from "./call-writes.ts";
 import { registryWriters, tenancyWriters } from "./record-writes.ts";
+import { eventWriter, trailWriters } from "./trail-writes.ts";
+import type { PlannedUnit } from "./unit-plan.ts";
 import type { WritersOf } from "./writers-of.ts";
-
-type PlainOp = Exclude<Write["op"], GuardedWrite["op"]>;
-
-/** Written as a table, so that the compiler asks about every new kind of write. */
-const guards: { readonly [Op in Write["op"]]: Op extends PlainOp ? false : true } = {
-  insert_call: true,
-  update_call: true,
-  insert_tenant: true,
-  insert_project: true,
-  insert_key: true,
-  revoke_key: true,
-  insert_grant: true,
-  revoke_grant: true,
-  insert_tool_version: true,
-  activate_tool: true,
-  insert_attempt: false,
-  update_attempt: false,
-  append_event: false,
-  append_audit: false,
-  keep_late_result: false,
-  renew_leases: false,
-};
-
-/** How many guards a unit starts with. @throws Error when a guard stands behind another write */
-export function countGuards(unit: Unit): number {
-  let count = 0;
-  for (const [at, { op }] of unit.writes.entries()) {
-    if (!guards[op]) continue;
-    if (at > count) throw new Error(`${op} stands behind a plain write; guards come first in a unit`);
-    count += 1;
-  }
-  return count;
-}
 
 /** Where a unit's audit drafts go; the chain lives with the audit store. */
 export interface AuditAppender {
@@ -49,9 +18,9 @@ export interface AuditAppender {
 
 export interface UnitWriter {
   /** @throws whatever a statement throws; the caller rolls back */
-  apply(unit: Unit): CommitOutcome;
+  apply(unit: PlannedUnit): CommitOutcome;
   /** The same behind a savepoint: an error or a refused guard leaves nothing of this unit and all of the others. */
-  applyAlone(unit: Unit): CommitOutcome;
+  applyAlone(unit: PlannedUnit): CommitOutcome;
 }
 
 const applied: CommitOutcome = { applied: true };
@@ -60,29 +29,30 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
   const events = eventWriter(db);
   const writers: WritersOf<Write["op"]> = {
     ...callWriters(db, inlineResultBytesMax),
+    ...trailWriters(db),
     ...tenancyWriters(db),
     ...registryWriters(db),
-    append_event: ({ event }) => {
-      events.append(event);
-      return true;
-    },
+    // The plan has gathered them.
+    append_event: () => true,
     append_audit: ({ draft }) => {
       audit.append(draft);
       return true;
     },
   };
-  const write = (entry: Write): boolean => (writers[entry.op] as (entry: Write) => boolean)(entry);
+  const write = (entry: Write, unit: PlannedUnit): boolean =>
+    (writers[entry.op] as (entry: Write, unit: PlannedUnit) => boolean)(entry, unit);
 
-  const applyInOrder = (unit: Unit): CommitOutcome => {
-    events.drop();
-    for (const [at, entry] of unit.writes.entries()) {
-      if (!write(entry)) return { applied: false, write: at };
+  const applyInOrder = (unit: PlannedUnit): CommitOutcome => {
+    const { writes } = unit;
+    events.number(unit);
+    for (let at = 0; at < writes.length; at += 1) {
+      if (!write(writes[at] as Write, unit)) return { applied: false, write: at };
     }
-    events.end();
+    events.write(unit);
     return applied;
   };
 
-  const applyAlone = (unit: Unit): CommitOutcome => {
+  const applyAlone = (unit: PlannedUnit): CommitOutcome => {
     const mark = audit.mark();
     db.exec("SAVEPOINT unit");
     try {
@@ -100,7 +70,7 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
 
   return {
     // One guard that refuses has written nothing; only a later one needs the savepoint.
-    apply: (unit) => (countGuards(unit) > 1 ? applyAlone(unit) : applyInOrder(unit)),
+    apply: (unit) => (unit.guards > 1 ? applyAlone(unit) : applyInOrder(unit)),
     applyAlone,
   };
 }
