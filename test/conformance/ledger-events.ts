@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Attempt, Call } from "../../packages/runtime/src/call/types.ts";
-import type { Ledger } from "../../packages/runtime/src/ledger/port.ts";
+import type { Ledger, Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { LedgerCase } from "./ledger-case.ts";
 import {
   admitUnit,
@@ -207,6 +207,17 @@ export function eventCases(ledgerCase: LedgerCase): void {
       ],
     });
     expect(await ledger.attempts("acme", "c1")).toEqual([ended]);
+  });
+
+  ledgerCase("a unit that settles one call and moves another tells only the one's attempt", async ({ ledger }) => {
+    const [settled, moved] = [sampleCall(c1), sampleCall({ callId: "c2" })];
+    for (const call of [settled, moved]) await ledger.commit(admitUnit(call));
+    const [update, ...rest] = settleUnit(settled).writes;
+    const row: Call = { ...moved, state: "failed", eventSeq: 3 };
+    const other = { op: "update_call", expect: { state: "dispatched", fence: 1 }, row } as const;
+    expect(await ledger.commit({ writes: [update as Write, other, ...rest] })).toEqual({ applied: true });
+    expect((await ledger.attempts("acme", "c1")).map(({ endReason }) => endReason)).toEqual(["succeeded"]);
+    expect(await ledger.attempts("acme", "c2")).toEqual([]);
   });
 
   ledgerCase("an attempt that says other than the row that it settles keeps its own words", async ({ ledger }) => {

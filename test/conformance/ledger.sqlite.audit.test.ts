@@ -175,7 +175,9 @@ describe("heads and anchor", () => {
     await forged.close();
     for (const file of ["ledger.db", "audit.anchor"]) copyFileSync(join(otherFolder, file), join(folder, file));
     rmSync(otherFolder, { recursive: true });
-    expect(await problems()).toEqual([
+    expect(openLedger).toThrow("is not the one that this ledger's audit was made with");
+    const offline = await verifyAuditFile(path, auditKey);
+    expect(offline.problems.map(({ tenant, lane, seq, kind }) => `${kind} ${tenant}/${lane} ${seq}`)).toEqual([
       "anchor_edited / 0",
       "edited acme/r1 1",
       "head_edited acme/r1 6",
@@ -261,4 +263,18 @@ test("an exported lane verifies without the database", async () => {
   // An export brings no head row of its own; the anchor stands for it.
   expect(kinds(records)).toEqual(["head_missing"]);
   expect(kinds(records.map((record) => ({ ...record, action: "call.denied" })))).toContain("edited");
+});
+
+test("another audit key is refused at the start, before it can write a record", async () => {
+  const ledger = openLedger();
+  await append(ledger, "acme", 3);
+  await ledger.close();
+  const other = Buffer.alloc(32, 9);
+  expect(() => new SqliteLedger({ path, auditKey: other, lane: "r1", now: Date.now })).toThrow(
+    "is not the one that this ledger's audit was made with",
+  );
+  const again = openLedger();
+  await append(again, "acme", 1);
+  expect(await again.verifyAudit()).toMatchObject({ ok: true, records: 12 });
+  await again.close();
 });

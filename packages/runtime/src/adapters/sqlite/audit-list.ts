@@ -1,11 +1,12 @@
 // Lists audit records, the last recorded first, along the lanes themselves: an index by time would cost every call.
 import { setImmediate } from "node:timers/promises";
-import type { SQLInputValue, StatementSync } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import type { AuditFilter, AuditRecord } from "../../ledger/audit.ts";
 import type { AuditValue } from "../../ledger/audit-chain.ts";
 import type { Page } from "../../ledger/port.ts";
 import { auditRowColumns, auditRecordOf } from "./audit-rows.ts";
 import { conditions, readCursor, writeCursor } from "./paging.ts";
+import type { Prepared } from "./reads.ts";
 
 /** Rows that a filter looks at in one turn of the event loop. */
 const rowsPerTurnMax = 1_000;
@@ -18,8 +19,6 @@ interface LaneWalk {
   readonly found: AuditRecord[];
   ended: boolean;
 }
-
-type Prepared = (sql: string) => StatementSync;
 
 function lanesOf(prepared: Prepared, tenant: string): LaneWalk[] {
   const next = prepared("SELECT max(lane) AS lane FROM audit WHERE tenant = ? AND lane < ?");
@@ -70,11 +69,11 @@ export function auditLister(prepared: Prepared) {
       return;
     }
     const turn = prepared(
-      `SELECT min(seq) AS seq, count(*) AS rows FROM (SELECT seq FROM ${lane} ORDER BY seq DESC LIMIT ${rowsPerTurnMax})`,
+      `SELECT min(seq) AS seq, count(*) AS rows FROM (SELECT seq FROM ${lane} ORDER BY seq DESC LIMIT ${rowsPerTurnMax}) AS turn`,
     ).get(...at);
     const down = Number(turn?.["seq"]);
-    const sql = `SELECT ${auditRowColumns} FROM ${lane} AND seq >= ? AND ${matches.sql()} ORDER BY seq DESC`;
-    walk.found.push(...rows(sql, [...at, down, ...matches.values()]));
+    const sql = `SELECT ${auditRowColumns} FROM ${lane} AND seq >= ? AND ${matches.sql()} ORDER BY seq DESC LIMIT ?`;
+    walk.found.push(...rows(sql, [...at, down, ...matches.values(), count]));
     walk.below = down;
     walk.ended = Number(turn?.["rows"]) < rowsPerTurnMax;
   };

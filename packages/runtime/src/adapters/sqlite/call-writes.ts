@@ -5,7 +5,7 @@ import type { Write } from "../../ledger/port.ts";
 import { boundValue, changedColumns, columnsOf, type Columns, type ProgressColumn } from "./call-changes.ts";
 import { freshValues, insertFreshSql, isFresh } from "./call-fresh.ts";
 import { callColumns, encode, insertSql, standsInBlob } from "./columns.ts";
-import { rowName } from "./event-text.ts";
+import { isNamed, rowName } from "./event-text.ts";
 import { rangeOf, type EventRange } from "./unit-plan.ts";
 import type { WritersOf } from "./writers-of.ts";
 
@@ -16,7 +16,6 @@ const statementsMax = 64;
 
 const outputAt = callColumns.findIndex(({ field }) => field === "outputJson");
 const guard = "tenant = ? AND call_id = ? AND state = ? AND fence = ? AND event_seq = ?";
-const rows = "event_rows = event_rows || ?";
 /** What the row tells of its last lease, see attempt-of.ts. */
 const told = "lease_accepted_at = ?, lease_end_reason = ?";
 
@@ -27,21 +26,22 @@ interface Update {
 
 /** What an update writes beside columns of the call. */
 interface Beside {
-  readonly range: EventRange | undefined;
+  /** Events whose row the call names; a long stream's later ones are found by their index. */
+  readonly named: EventRange | undefined;
   readonly attempt: Attempt | undefined;
 }
 
 function updates(db: DatabaseSync): (changed: Columns, beside: Beside) => Update {
   const kept = new Map<Columns, Update>();
-  const prepare = (changed: Columns, { range, attempt }: Beside): Update => {
+  const prepare = (changed: Columns, { named, attempt }: Beside): Update => {
     const columns = columnsOf(changed);
     const sets = columns.map(({ name }) => `${name} = ?`);
-    if (range !== undefined) sets.push(rows);
+    if (named !== undefined) sets.push("event_rows = event_rows || ?");
     if (attempt !== undefined) sets.push(told);
     return { columns, statement: db.prepare(`UPDATE calls SET ${sets.join(", ")} WHERE ${guard}`) };
   };
   return (changed, beside) => {
-    const key = changed * 4 + (beside.range === undefined ? 0 : 2) + (beside.attempt === undefined ? 0 : 1);
+    const key = changed * 4 + (beside.named === undefined ? 0 : 2) + (beside.attempt === undefined ? 0 : 1);
     let update = kept.get(key);
     if (update === undefined) {
       update = prepare(changed, beside);
@@ -78,8 +78,8 @@ export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): Cal
     const values: SQLInputValue[] = [];
     for (const column of columns)
       values.push(column.field === "outputJson" && large(row) ? null : boundValue(column, row));
-    const { range, attempt } = beside;
-    if (range !== undefined) values.push(rowName(range.seqTo, range.id));
+    const { named, attempt } = beside;
+    if (named !== undefined) values.push(rowName(named));
     if (attempt !== undefined) values.push(attempt.acceptedAt, attempt.endReason);
     values.push(row.tenant, row.callId, expect.state, expect.fence, seq);
     return statement.run(...values).changes === 1;
@@ -89,7 +89,7 @@ export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): Cal
       const range = rangeOf(unit.ranges, row);
       const fresh = isFresh(row);
       const values = fresh ? freshValues(row) : wholeValues(row);
-      values.push(range === undefined ? "" : rowName(range.seqTo, range.id));
+      values.push(range === undefined ? "" : rowName(range));
       if ((fresh ? insertFresh : insertWhole).run(...values).changes !== 1) return false;
       keepLargeOutput(row);
       return true;
@@ -98,7 +98,9 @@ export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): Cal
       const { row, expect } = write;
       const range = rangeOf(unit.ranges, row);
       const seq = range === undefined ? row.eventSeq : range.seqFrom - 1;
-      if (update(write, seq, { range, attempt: unit.toldByRow })) {
+      const { toldByRow } = unit;
+      const attempt = toldByRow?.callId === row.callId && toldByRow.tenant === row.tenant ? toldByRow : undefined;
+      if (update(write, seq, { named: range !== undefined && isNamed(range) ? range : undefined, attempt })) {
         keepLargeOutput(row);
         return true;
       }

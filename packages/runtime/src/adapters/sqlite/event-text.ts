@@ -34,13 +34,29 @@ export function eventsOfText(call: { tenant: string; callId: string }, seqFrom: 
   return events;
 }
 
-/** What a call's `event_rows` gains with one row: the last seq in it, and its id. */
-export function rowName(seqTo: number, id: number): string {
-  return `${seqTo}:${id};`;
+/**
+ * Rows that begin with an event up to this one are named in `event_rows` of their call; the later ones of a long stream
+ * have an index. So a usual call costs no index, and no call's row grows with its stream.
+ */
+export const namedSeqMax = 32;
+
+export interface StoredRange {
+  readonly seqFrom: number;
+  readonly seqTo: number;
+  readonly id: number;
 }
 
-/** The ids of the rows that hold events behind `afterSeq`, in order. */
-export function rowIds(eventRows: string, afterSeq: number): number[] {
+export function isNamed({ seqFrom }: StoredRange): boolean {
+  return seqFrom <= namedSeqMax;
+}
+
+/** What `event_rows` gains with a row; empty when it is not named there. */
+export function rowName(range: StoredRange): string {
+  return isNamed(range) ? `${range.seqTo}:${range.id};` : "";
+}
+
+/** The ids of the named rows that hold events behind `afterSeq`, in order. */
+export function namedRows(eventRows: string, afterSeq: number): number[] {
   return eventRows
     .split(";")
     .map((name) => name.split(":"))

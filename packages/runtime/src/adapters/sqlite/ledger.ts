@@ -3,9 +3,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { limits } from "@signalbox/protocol";
 import { isTerminal, type Call } from "../../call/types.ts";
 import type { AuditFilter } from "../../ledger/audit.ts";
-import type { AuditHead, Hmac } from "../../ledger/audit-chain.ts";
+import { headMac, type AuditHead, type Hmac } from "../../ledger/audit-chain.ts";
 import { LedgerUnavailable, type CallFilter, type CommitOutcome, type Ledger, type Unit } from "../../ledger/port.ts";
-import { Anchor, anchorPathOf } from "./anchor.ts";
+import { Anchor, anchorPathOf, readAnchor } from "./anchor.ts";
 import { hmacWith } from "./audit-key.ts";
 import { auditLister } from "./audit-list.ts";
 import { auditVerifier } from "./audit-reads.ts";
@@ -59,6 +59,23 @@ function prober(db: DatabaseSync, now: () => number) {
   };
 }
 
+/**
+ * A key that fits neither a head nor the anchor is another key: records made with it could never be proven together with
+ * the old ones. A head that does not fit while the anchor does is tampering, which `verifyAudit` tells, and keeps nobody
+ * from starting.
+ * @throws LedgerUnavailable
+ */
+function checkKeyFits(db: DatabaseSync, hmac: Hmac, path: string): void {
+  const heads = db.prepare("SELECT tenant, lane, seq, hash, mac FROM audit_heads").all() as unknown as (AuditHead & {
+    readonly mac: string;
+  })[];
+  if (heads.length === 0 || heads.some((head) => headMac(hmac, head) === head.mac)) return;
+  if (readAnchor(anchorPathOf(path), hmac).kind !== "edited") return;
+  throw new LedgerUnavailable(
+    "The audit key is not the one that this ledger's audit was made with; restore the right key from your backup.",
+  );
+}
+
 /** Everything that works on one open database. */
 function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
   const { lane, path, now } = options;
@@ -108,6 +125,7 @@ export class SqliteLedger implements Ledger {
     const hmac = hmacWith(options.auditKey);
     this.#database = openDatabase(options.path, options.now(), options.databaseBytesMax);
     try {
+      checkKeyFits(this.#database.db, hmac, options.path);
       this.#parts = assemble(this.#database.db, hmac, options);
     } catch (error) {
       this.#database.close();

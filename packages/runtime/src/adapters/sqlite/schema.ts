@@ -5,7 +5,7 @@
 //   INTEGER (64 bits)                       BIGINT
 //   REAL (8 bytes)                          DOUBLE PRECISION (its REAL has 4 bytes and would round tags)
 //   BLOB                                    BYTEA
-//   INTEGER PRIMARY KEY                     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY
+//   INTEGER PRIMARY KEY                     BIGINT PRIMARY KEY, numbered by a sequence where there are several writers
 //   ) STRICT                                )
 //   ) STRICT, WITHOUT ROWID                 )
 //   text may hold U+0000                    it may not (the audit store replaces it, everything else is checked at the doors)
@@ -14,16 +14,21 @@
 // There are no foreign keys: every write stands in a unit that brings its own parent, and a check per row costs the hot path.
 // JSON stays text in both: digits and key order are part of what was hashed.
 
+import { namedSeqMax } from "./event-text.ts";
+
 export interface Migration {
   /** Counts from 1, without holes. */
   readonly version: number;
   readonly statements: readonly string[];
 }
 
-/** The condition of a partial index; a query must repeat it word for word to use the index. */
+/** Conditions of partial indexes; a query must repeat one word for word to use its index. */
 export const notSucceededSql = "state <> 'succeeded'";
+export const longStreamSql = `seq_from > ${namedSeqMax}`;
 
-// What may be long stands last: a read or a guard that does not ask for it need not walk through it.
+// What may be long stands last: a read or a guard that does not ask for it need not walk through it. Three columns are the
+// adapter's own: `event_rows` names rows of `events` (event-text.ts), and two tell the lease that settled the call
+// (attempt-of.ts).
 const calls = [
   `CREATE TABLE calls (
     tenant TEXT NOT NULL,
@@ -117,8 +122,8 @@ const calls = [
     usage_json TEXT,
     PRIMARY KEY (tenant, call_id, fence)
   ) STRICT, WITHOUT ROWID`,
-  // One row for what a unit tells of a call, and the outbox at once: ids are given in the order of commits. There is no
-  // index by call, as it would cost every commit a page: `event_rows` of the call names its rows.
+  // One row for what a unit tells of a call, and the outbox at once: ids are given in the order of commits. They go on from
+  // the greatest one, so whatever trims this table must leave its newest row.
   `CREATE TABLE events (
     id INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -127,6 +132,7 @@ const calls = [
     seq_to INTEGER NOT NULL,
     events_json TEXT NOT NULL
   ) STRICT`,
+  `CREATE INDEX events_of_long_streams ON events (tenant, call_id, seq_to) WHERE ${longStreamSql}`,
   `CREATE TABLE late_results (
     tenant TEXT NOT NULL,
     call_id TEXT NOT NULL,

@@ -11,8 +11,9 @@ import {
   selectList,
   type SqlRow,
 } from "./columns.ts";
-import { eventsOfText, rowIds } from "./event-text.ts";
+import { eventsOfText, namedRows } from "./event-text.ts";
 import { rowReader, type Prepared } from "./reads.ts";
+import { longStreamSql } from "./schema.ts";
 
 const factColumns = callColumns.filter(({ field }) => (attemptFacts as readonly string[]).includes(field));
 
@@ -50,15 +51,22 @@ export function trailReads(prepared: Prepared) {
         callId,
       ),
     events(tenant: string, callId: string, afterSeq: number, limit: number): readonly CallEvent[] {
-      const named = prepared("SELECT event_rows FROM calls WHERE tenant = ? AND call_id = ?").get(tenant, callId);
-      const one = prepared("SELECT seq_from, events_json FROM events WHERE id = ?");
       const events: CallEvent[] = [];
-      for (const id of rowIds(String(named?.["event_rows"] ?? ""), afterSeq)) {
-        if (events.length >= limit) break;
-        const row = one.get(id);
-        if (row === undefined) continue;
+      const unfold = (row: SqlRow): void => {
         const told = eventsOfText({ tenant, callId }, Number(row["seq_from"]), String(row["events_json"]));
         for (const event of told) if (event.seq > afterSeq && events.length < limit) events.push(event);
+      };
+      const call = prepared("SELECT event_rows FROM calls WHERE tenant = ? AND call_id = ?").get(tenant, callId);
+      const byId = prepared("SELECT seq_from, events_json FROM events WHERE id = ?");
+      for (const id of namedRows(String(call?.["event_rows"] ?? ""), afterSeq)) {
+        const row = events.length < limit ? byId.get(id) : undefined;
+        if (row !== undefined) unfold(row);
+      }
+      if (events.length < limit) {
+        // Each row holds one event or more, so `limit` rows are enough.
+        const later = `SELECT seq_from, events_json FROM events
+          WHERE tenant = ? AND call_id = ? AND seq_to > ? AND ${longStreamSql} ORDER BY seq_to LIMIT ?`;
+        prepared(later).all(tenant, callId, afterSeq, limit).forEach(unfold);
       }
       return events;
     },

@@ -50,12 +50,13 @@ export function eventWriter(db: DatabaseSync): EventWriter {
   const follow = db.prepare(
     `UPDATE calls SET event_seq = ?, event_rows = event_rows || ? WHERE tenant = ? AND call_id = ? AND event_seq = ?`,
   );
-  // Nobody else writes to this database; a number that was given and not used leaves a hole that means nothing.
+  // Nobody else writes to this database. A number that was given and not used leaves a hole, which means nothing.
   let lastId = Number(db.prepare("SELECT max(id) AS id FROM events").get()?.["id"] ?? 0);
 
   /** Events of a call whose row is not part of the unit: no guard has looked at what they follow. */
-  const followStored = ({ tenant, callId, seqFrom, seqTo, id }: EventRange): void => {
-    if (follow.run(seqTo, rowName(seqTo, id), tenant, callId, seqFrom - 1).changes !== 1) {
+  const followStored = (range: EventRange): void => {
+    const { tenant, callId, seqFrom, seqTo } = range;
+    if (follow.run(seqTo, rowName(range), tenant, callId, seqFrom - 1).changes !== 1) {
       throw new Error(`event ${seqFrom} of call ${callId} does not follow the last one that is stored`);
     }
   };
