@@ -73,6 +73,20 @@ export function eventCases(ledgerCase: LedgerCase): void {
     expect(await ledger.outbox(0, 1)).toEqual([first]);
   });
 
+  ledgerCase("the outbox goes on behind its last row after reopening", async ({ ledger, reopen }) => {
+    const calls = [sampleCall(c1), sampleCall({ callId: "c2" })];
+    for (const call of calls) await ledger.commit(admitUnit(call));
+    const again = await reopen();
+    for (const call of calls) expect(await again.commit(settleUnit(call))).toEqual({ applied: true });
+    const rows = await again.outbox(0, 10);
+    expect(rows.map(({ callId, seqFrom }) => [callId, seqFrom])).toEqual([
+      ["c1", 1],
+      ["c2", 1],
+      ["c1", 4],
+      ["c2", 4],
+    ]);
+  });
+
   ledgerCase("a unit with events of two calls gets one outbox row for each", async ({ ledger }) => {
     const c2 = { tenant: "acme", callId: "c2" };
     await insert(ledger, c1, c2);
@@ -133,10 +147,12 @@ export function eventCases(ledgerCase: LedgerCase): void {
 
   ledgerCase("a long stream is read from any seq", async ({ ledger }) => {
     await insert(ledger, c1);
-    for (let seq = 1; seq <= 300; seq += 3) {
+    for (let seq = 1; seq <= 60; seq += 1) await ledger.commit({ writes: appendEvents(c1, seq, "progress") });
+    for (let seq = 61; seq <= 300; seq += 3) {
       await ledger.commit({ writes: appendEvents(c1, seq, "progress", "progress", "progress") });
     }
     for (const [after, limit, from, to] of [
+      [0, 300, 1, 300],
       [0, 1, 1, 1],
       [2, 5, 3, 7],
       [150, 4, 151, 154],

@@ -65,13 +65,15 @@ const lease = progressColumns.filter(({ field }) => field === "leaseExpiresAt");
 /** Whether a result stands in the row or in a blob hangs on all three. */
 const output = progressColumns.filter(({ field }) => ["outputJson", "outputHash", "outputBytes"].includes(field));
 const others = progressColumns.filter((column) => !lease.includes(column) && !output.includes(column));
+const [everyBit, leaseBits, outputBits] = [bitsOf(progressColumns), bitsOf(lease), bitsOf(output)];
 
 /** The columns that an update from `before` to `row` writes; all of them when nobody says what was before. */
 export function changedColumns(before: CallProgress | undefined, row: CallProgress): Columns {
-  if (before === undefined) return bitsOf(progressColumns);
-  let changed = bitsOf(lease);
+  if (before === undefined) return everyBit;
+  let changed = leaseBits;
   for (const { read, bit } of others) if (read(row) !== read(before)) changed += bit;
-  return output.some(({ read }) => read(row) !== read(before)) ? changed + bitsOf(output) : changed;
+  for (const { read } of output) if (read(row) !== read(before)) return changed + outputBits;
+  return changed;
 }
 
 export function columnsOf(set: Columns): readonly ProgressColumn[] {

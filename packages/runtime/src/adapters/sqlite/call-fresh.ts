@@ -1,6 +1,6 @@
 // The first row of nearly every call: admitted, perhaps dispatched, and nothing else has happened to it.
 import type { SQLInputValue } from "node:sqlite";
-import type { Call, CallIdentity, CallProgress } from "../../call/types.ts";
+import type { Call, CallProgress } from "../../call/types.ts";
 import { callIdentityColumns, callProgressColumns, selectList, type Column } from "./columns.ts";
 
 /** What may stand in a fresh row; every other column is as in {@link untouched}. */
@@ -80,10 +80,8 @@ export function insertFreshSql(tail: string): string {
   return `INSERT INTO calls (${selectList(bound)}, event_rows, ${selectList(left)}) VALUES (${parameters}, ?, ${constants}) ${tail}`;
 }
 
-type ValuesOf = readonly SQLInputValue[];
-
-/** In the order of the identity columns. */
-function identityValues(row: CallIdentity): ValuesOf {
+/** A list by hand, because a loop over names costs more than the statement itself; a test holds it to the columns. */
+export function freshValues(row: Call): SQLInputValue[] {
   return [
     row.tenant,
     row.callId,
@@ -116,13 +114,6 @@ function identityValues(row: CallIdentity): ValuesOf {
     row.graceMs,
     row.resultBytesMax,
     row.totalDeadlineAt,
-  ];
-}
-
-/** A list by hand, because a loop over names costs more than the statement itself; a test holds it to the columns. */
-export function freshValues(row: Call): SQLInputValue[] {
-  return [
-    ...identityValues(row),
     row.state,
     row.effectiveArgsJson,
     row.approvalId,
