@@ -24,7 +24,7 @@ async function lastLine(files: Readonly<Record<string, string>>): Promise<string
 test("counts tests, files that do not load, and files whose hooks throw", async () => {
   const head = `import { test, beforeAll } from "vitest";\n`;
   const line = await lastLine({
-    "mixed.test.ts": `${head} test("a", () => {}); test("b", () => { throw new Error("no"); }); test.skip("c", () => {});`,
+    "mixed.test.ts": `${head} test("a", () => {}); test("b", () => { throw new Error("no"); }); test.runIf(false)("c", () => {});`,
     "broken.test.ts": `import "./not-there.ts";`,
     "hook.test.ts": `${head} beforeAll(() => { throw new Error("no"); }); test("d", () => {});`,
   });

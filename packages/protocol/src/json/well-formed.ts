@@ -78,7 +78,7 @@ export function wellFormedJson(text: string): WellFormedText {
   return { text: result + source.slice(copied), replaced: true };
 }
 
-/** The unit of a `\uXXXX` escape whose backslash stands at `at`. */
+/** The UTF-16 unit of an escape (`\u` and four hex digits) whose backslash stands at `at`. */
 function escapedUnit(text: string, at: number): number | undefined {
   if (text.charCodeAt(at) !== BACKSLASH || text.charCodeAt(at + 1) !== LOWER_U) return undefined;
   const hex = text.slice(at + 2, at + 6);

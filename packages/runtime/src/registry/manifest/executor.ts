@@ -1,5 +1,6 @@
 // Reads `spec.executor`: who runs the tool. Whether this runtime can run it yet is the caller's question.
 import { bounds } from "../bounds.ts";
+import { readPart } from "../../document/header.ts";
 import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import type { Executor } from "../types.ts";
 import {
@@ -43,29 +44,16 @@ export function readExecutor(value: unknown, path: string, notes: Notes): Execut
     const tool = readRequiredText(fields, "tool", path, remoteToolName, notes);
     return server === undefined || tool === undefined ? undefined : { type, server, tool };
   }
-  const agent = readRequired(fields, "agent", path, notes, (one, at) => readNamedVersion(one, at, notes, true));
+  const agent = readPart(fields, "agent", path, notes, (one, at) => readNamedVersion(one, at, notes, true));
   return agent === undefined ? undefined : { type, agent };
 }
 
-function readRequired<T>(
-  fields: Fields,
-  key: string,
-  path: string,
-  notes: Notes,
-  read: (value: unknown, path: string) => T | undefined,
-): T | undefined {
-  const value = field(fields, key);
-  if (value !== undefined) return read(value, under(path, key));
-  refuse(notes, under(path, key), "is required");
-  return undefined;
-}
-
 function readSandbox(fields: Fields, path: string, notes: Notes): Executor | undefined {
-  const runtime = readRequired(fields, "runtime", path, notes, (one, at) => readChoice(one, at, runtimes, notes));
+  const runtime = readPart(fields, "runtime", path, notes, (one, at) => readChoice(one, at, runtimes, notes));
   const given = field(fields, "image");
   const pinned = given === undefined ? undefined : readText(given, under(path, "image"), image, notes);
   // An image brings its own file system, so its entry may be an absolute path.
-  const entry = readRequired(fields, "entry", path, notes, (one, at) =>
+  const entry = readPart(fields, "entry", path, notes, (one, at) =>
     given !== undefined && typeof one === "string" && one.startsWith("/")
       ? readAbsolutePath(one, at, notes)
       : readInnerPath(one, at, notes),
