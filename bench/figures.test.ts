@@ -109,6 +109,7 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     failures: new Map([
       ["signalbox", "exit code 1"],
       ["idle", "exit code 1"],
+      ["registry", "exit code 1"],
     ]),
   };
   const judged = specs.map(({ figure, judge: verdict }) => ({ figure, ...verdict(evidence) }));
@@ -123,6 +124,8 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     "writes.per_call.c1",
     "writes.per_call.c16",
     "writes.per_call.c128",
+    "policy.10k",
+    "registry.100k",
     "idle.rss",
   ]);
   expect(judged.filter(({ ok }) => ok === true)).toEqual([]);
@@ -130,9 +133,67 @@ test("what could not be measured is a miss with its reason; a peer that is not t
   expect(judge("peer.restate.c128", evidence).reason).toBe("not installed here: not compared");
 });
 
+test("of several spreads of policies the slowest is the figure, and one wrong decision is a miss", () => {
+  const spread = (name: string, p95: number, errors = 0) => ({
+    spread: name,
+    n: 100,
+    p50: 0.01,
+    p95,
+    p99: 1.5,
+    max: 2.25,
+    errors,
+    builtMs: 50,
+    replacedMs: 5,
+  });
+  const at = (...policies: ReturnType<typeof spread>[]): Evidence => ({ ...nothing, policies });
+  expect(judge("policy.10k", at(spread("tools", 0.02), spread("agents", 0.999)))).toEqual({
+    value: 0.999,
+    unit: "ms",
+    target: "p95 < 1 ms",
+    ok: true,
+    n: 100,
+    p50: 0.01,
+    p95: 0.999,
+    p99: 1.5,
+    max: 2.25,
+    errors: 0,
+  });
+  expect(judge("policy.10k", at(spread("tools", 0.02), spread("agents", 1)))).toMatchObject({
+    ok: false,
+    reason: "p95 is 1.00 ms with the policies spread over agents",
+  });
+  expect(judge("policy.10k", at(spread("tools", 0.02, 3), spread("agents", 0.5)))).toMatchObject({
+    ok: false,
+    errors: 3,
+    reason: "3 decisions came out wrong",
+  });
+});
+
 test("idle memory counts in MB of a million bytes", () => {
   expect(judge("idle.rss", { ...nothing, idleResidentBytes: 179_000_000 })).toMatchObject({ value: 179, ok: true });
   expect(judge("idle.rss", { ...nothing, idleResidentBytes: 180_000_000 })).toMatchObject({ ok: false });
+});
+
+test("look-ups are judged by their p95, by what they came to, and by how much was registered", () => {
+  const registry = { lookups: true, versions: 110_000, n: 20_000, p50: 0.03, p95: 1.99, p99: 3, max: 28.5, wrong: 0 } as const;
+  expect(judge("registry.100k", { ...nothing, registry })).toEqual({
+    value: 1.99,
+    unit: "ms",
+    target: "p95 < 2 ms",
+    ok: true,
+    n: 20_000,
+    p50: 0.03,
+    p95: 1.99,
+    p99: 3,
+    max: 28.5,
+    errors: 0,
+  });
+  const missed = { ...registry, p95: 2, wrong: 1, versions: 99_999 };
+  expect(judge("registry.100k", { ...nothing, registry: missed })).toMatchObject({
+    ok: false,
+    errors: 1,
+    reason: "p95 is 2.00 ms; 1 look-ups came to another version than they should have; only 99999 versions were registered",
+  });
 });
 
 test("figures of the ledger do not count when the data lies in memory", () => {

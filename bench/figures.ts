@@ -1,5 +1,7 @@
 // The figures: what each one needs, its target, and the verdict on what was measured.
+import type { PolicyTimings } from "./policy-10k.ts";
 import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
+import type { Lookups } from "./registry.ts";
 import type { Measured } from "./rounds.ts";
 import { seriesOf, type Series } from "./series.ts";
 import type { SubjectName } from "./subjects.ts";
@@ -27,11 +29,17 @@ export interface Figure {
   readonly reason?: string;
 }
 
+/** What is measured apart from the others, and can break down by itself. */
+export type Lane = SubjectName | "idle" | "policies" | "registry";
+
 export interface Evidence {
   readonly measured: readonly Measured[];
   readonly idleResidentBytes?: number;
+  readonly registry?: Lookups;
+  /** One for each way in which the policies that are not relevant can be spread. */
+  readonly policies?: readonly PolicyTimings[];
   /** Why a subject has no (or not all) slices. */
-  readonly failures: ReadonlyMap<SubjectName | "idle", string>;
+  readonly failures: ReadonlyMap<Lane, string>;
   /** Peers found on this machine. */
   readonly peers: ReadonlySet<string>;
   /** Set when the data lies in memory: no fsync is real, so no figure of the ledger counts. */
@@ -42,6 +50,8 @@ export interface Spec {
   readonly figure: string;
   readonly needs: readonly { readonly subject: SubjectName; readonly concurrency: number }[];
   readonly needsIdle?: true;
+  readonly needsRegistry?: true;
+  readonly needsPolicies?: true;
   readonly judge: (evidence: Evidence) => Omit<Figure, "figure">;
 }
 
@@ -55,6 +65,9 @@ const writesPerCallMax: Readonly<Record<number, number>> = { 1: 2, 16: 0.5, 128:
 const countNoise = 0.005;
 const cpuRatioMax = 1.6;
 const idleResidentMbMax = 180;
+const lookupP95MsMax = 2;
+const versionsMin = 100_000;
+const policyP95MsMax = 1;
 
 export const specs: readonly Spec[] = [
   ...concurrencies.map((c) => informational(`limit.http.c${c}`, "http", c)),
@@ -67,6 +80,8 @@ export const specs: readonly Spec[] = [
   ...[1, 16].map((c) => ({ figure: `dispatch.p95.c${c}`, needs: ours(c), judge: judgeDispatch(c) })),
   { figure: "cpu.per_call", needs: both(128), judge: judgeCpu },
   ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites(c) })),
+  { figure: "policy.10k", needs: [], needsPolicies: true, judge: judgePolicies },
+  { figure: "registry.100k", needs: [], needsRegistry: true, judge: judgeRegistry },
   { figure: "idle.rss", needs: [], needsIdle: true, judge: judgeIdle },
 ];
 
@@ -242,6 +257,33 @@ function judgeIdle({ idleResidentBytes, failures }: Evidence): Omit<Figure, "fig
   return verdict(
     { value: round(value), unit: "MB", target, n: 1, p50: null, p95: null, p99: null, max: null, errors: 0 },
     [value >= idleResidentMbMax && `${show(value)} MB resident, idle, 5 s after the start`],
+  );
+}
+
+/** The spread that the index handles worst is the figure. */
+function judgePolicies({ policies = [], failures }: Evidence): Omit<Figure, "figure"> {
+  const target = `p95 < ${policyP95MsMax} ms`;
+  const worst = policies.toSorted((one, other) => other.p95 - one.p95)[0];
+  if (worst === undefined) return missing("ms", target, false, failures.get("policies") ?? "not measured");
+  const [p50, p95, p99, max] = [round(worst.p50), round(worst.p95), round(worst.p99), round(worst.max)];
+  const errors = policies.reduce((total, one) => total + one.errors, 0);
+  return verdict({ value: p95, unit: "ms", target, n: worst.n, p50, p95, p99, max, errors }, [
+    worst.p95 >= policyP95MsMax && `p95 is ${show(worst.p95)} ms with the policies spread over ${worst.spread}`,
+    errors > 0 && `${errors} decisions came out wrong`,
+  ]);
+}
+
+function judgeRegistry({ registry, failures }: Evidence): Omit<Figure, "figure"> {
+  const target = `p95 < ${lookupP95MsMax} ms`;
+  if (registry === undefined) return missing("ms", target, false, failures.get("registry") ?? "not measured");
+  const { n, p50, p95, p99, max, wrong, versions } = registry;
+  return verdict(
+    { value: round(p95), unit: "ms", target, n, p50: round(p50), p95: round(p95), p99: round(p99), max: round(max), errors: wrong },
+    [
+      p95 >= lookupP95MsMax && `p95 is ${show(p95)} ms`,
+      wrong > 0 && `${wrong} look-ups came to another version than they should have`,
+      versions < versionsMin && `only ${versions} versions were registered`,
+    ],
   );
 }
 

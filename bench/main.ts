@@ -2,10 +2,12 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { cleanUp, cleanUpOnExit } from "./children.ts";
-import { specs, type Evidence, type Figure, type Spec } from "./figures.ts";
+import { cleanUp, cleanUpOnExit, makeFolder, startNode } from "./children.ts";
+import { specs, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
+import { timePolicies } from "./policy-10k.ts";
 import { residentBytes } from "./procfs.ts";
+import type { Lookups } from "./registry.ts";
 import { jsonLine, table } from "./report.ts";
 import { median } from "./statistics.ts";
 import { runRounds, type RoundsPlan } from "./rounds.ts";
@@ -27,6 +29,10 @@ const pace = {
   quick: { rounds: 3, sliceMs: 1_500, warmUpMs: 300 },
 };
 const idleMs = 5_000;
+/** Registering takes most of it. */
+const registryTimeoutMs = 300_000;
+const policiesLoaded = 10_000;
+const decisions = { full: 20_000, quick: 4_000 };
 const repo = join(import.meta.dirname, "..");
 
 const starters: Readonly<Record<SubjectName, (parent: string) => Promise<Subject>>> = {
@@ -49,7 +55,7 @@ export async function bench(options: BenchOptions): Promise<number> {
     const parent = dataParent(repo);
     const resting = readMachine(parent);
     const versions = readVersions(repo);
-    const found = await gather(wanted, parent, options.quick ? pace.quick : pace.full);
+    const found = await gather(wanted, parent, options.quick ? "quick" : "full");
     const evidence = isMemoryFileSystem(resting) ? { ...found, memoryFileSystem: resting.data_fs } : found;
     const others = median(found.measured.map((slice) => slice.othersPercent));
     const machine = { ...resting, others_cpu_percent: others === undefined ? null : Math.round(others) };
@@ -64,10 +70,17 @@ export async function bench(options: BenchOptions): Promise<number> {
   }
 }
 
-async function gather(wanted: readonly Spec[], parent: string, timing: typeof pace.full): Promise<Evidence> {
-  const failures = new Map<SubjectName | "idle", string>();
+async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "full"): Promise<Evidence> {
+  const failures = new Map<Lane, string>();
+  // First, while nothing that was started takes the cores.
+  const policies = wanted.some((spec) => spec.needsPolicies)
+    ? await orFailure("policies", () => timePolicies(policiesLoaded, decisions[how]))
+    : undefined;
   const idleResidentBytes = wanted.some((spec) => spec.needsIdle)
     ? await orFailure("idle", () => readIdle(parent))
+    : undefined;
+  const registry = wanted.some((spec) => spec.needsRegistry)
+    ? await orFailure("registry", () => lookUp(parent))
     : undefined;
   const lanes: { readonly subject: Subject; readonly concurrencies: readonly number[] }[] = [];
   for (const name of ["http", "floor", "signalbox"] as const) {
@@ -76,16 +89,18 @@ async function gather(wanted: readonly Spec[], parent: string, timing: typeof pa
     const subject = await orFailure(name, () => starters[name](parent));
     if (subject !== undefined) lanes.push({ subject, concurrencies });
   }
-  const plan: RoundsPlan = { ...timing, lanes };
+  const plan: RoundsPlan = { ...pace[how], lanes };
   const { measured, failures: broken } = await runRounds(plan, note);
   return {
     measured,
     ...(idleResidentBytes === undefined ? {} : { idleResidentBytes }),
+    ...(registry === undefined ? {} : { registry }),
+    ...(policies === undefined ? {} : { policies }),
     failures: new Map([...failures, ...broken]),
     peers: peersHere(),
   };
 
-  async function orFailure<T>(name: SubjectName | "idle", start: () => Promise<T>): Promise<T | undefined> {
+  async function orFailure<T>(name: Lane, start: () => Promise<T>): Promise<T | undefined> {
     try {
       return await start();
     } catch (error) {
@@ -109,6 +124,15 @@ async function readIdle(parent: string): Promise<number> {
   const bytes = residentBytes(child.pid);
   await child.stop();
   return bytes;
+}
+
+/** In a process of its own: what it leaves on the heap is nobody else's. */
+async function lookUp(parent: string): Promise<Lookups> {
+  note("registering 110000 versions and looking some of them up");
+  const child = startNode("the registry", [join(import.meta.dirname, "registry.ts"), makeFolder(parent, "registry")]);
+  const said = await child.saying("lookups", registryTimeoutMs);
+  await child.stop();
+  return said as unknown as Lookups;
 }
 
 function peersHere(): ReadonlySet<string> {

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { CallFilter, Ledger, Unit } from "../../packages/runtime/src/ledger/port.ts";
 import type { LedgerCase } from "./ledger-case.ts";
+import { sampleApproval, sampleNotice, samplePolicy, sampleWebhook } from "./ledger-governance-rows.ts";
 import {
   admitUnit,
   dayStart,
@@ -112,6 +113,7 @@ function isolationCases(ledgerCase: LedgerCase): void {
     await ledger.commit(admitUnit(call));
     await ledger.commit(settleUnit(call));
     await ledger.commit(admitUnit(sampleCall({ callId: "c2" })));
+    const changed = { tenant: "acme", changedAt: dayStart, changedBy: "user:ada" };
     await ledger.commit({
       writes: [
         {
@@ -121,7 +123,13 @@ function isolationCases(ledgerCase: LedgerCase): void {
         { op: "insert_key", row: sampleKey({ keyId: "key_1", hash: "h1" }) },
         { op: "insert_grant", row: sampleGrant({ grantId: "grant_1" }) },
         { op: "insert_tool_version", row: sampleToolVersion("1.0.0"), activate: true },
+        { op: "insert_policy", row: samplePolicy({ name: "reads" }) },
+        { op: "insert_approval", row: sampleApproval({ approvalId: "apr_1" }) },
+        { op: "insert_webhook", row: sampleWebhook({ webhookId: "whk_1" }) },
         { op: "keep_late_result", row: sampleLateResult(call) },
+        { op: "append_notice", notice: sampleNotice() },
+        { op: "put_tool_pin", row: { ...changed, tool: "orders.find", requested: "1.0.0" } },
+        { op: "put_project_tool", row: { ...changed, project: "shop", tool: "orders.find", enabled: false } },
       ],
     });
     const seenBy = async (tenant: string) => ({
@@ -139,6 +147,21 @@ function isolationCases(ledgerCase: LedgerCase): void {
       version: (await ledger.toolVersion(tenant, "orders.find", "1.0.0")) !== undefined,
       versions: (await ledger.toolVersions(tenant, "orders.find")).length,
       tools: (await ledger.listTools(tenant, 10)).items.length,
+      activations: (await ledger.activations(tenant, "orders.find", 10)).length,
+      pins: (await ledger.toolPins(tenant)).length,
+      projectTools: (await ledger.projectTools(tenant)).length,
+      policy: (await ledger.policy(tenant, "reads", "1.0.0")) !== undefined,
+      policies: (await ledger.listPolicies({ tenant }, 10)).items.length,
+      counted: await ledger.countCalls({
+        tenant,
+        tool: "orders.find",
+        principal: "service:storefront",
+        within: { kind: "window", from: 0 },
+      }),
+      approval: (await ledger.approval(tenant, "apr_1")) !== undefined,
+      approvals: (await ledger.listApprovals({ tenant }, 10)).items.length,
+      webhooks: (await ledger.webhooks(tenant)).length,
+      deliveries: (await ledger.listDeliveries(tenant, {}, 10)).items.length,
       audit: (await ledger.listAudit({ tenant }, 10)).items.length,
       verified: (await ledger.verifyAudit(tenant)).records,
     });
@@ -157,6 +180,16 @@ function isolationCases(ledgerCase: LedgerCase): void {
       version: false,
       versions: 0,
       tools: 0,
+      activations: 0,
+      pins: 0,
+      projectTools: 0,
+      policy: false,
+      policies: 0,
+      counted: 0,
+      approval: false,
+      approvals: 0,
+      webhooks: 0,
+      deliveries: 0,
       audit: 0,
       verified: 0,
     });
@@ -175,6 +208,16 @@ function isolationCases(ledgerCase: LedgerCase): void {
       version: true,
       versions: 1,
       tools: 1,
+      activations: 1,
+      pins: 1,
+      projectTools: 1,
+      policy: true,
+      policies: 1,
+      counted: 2,
+      approval: true,
+      approvals: 1,
+      webhooks: 1,
+      deliveries: 1,
       audit: 1,
       verified: 1,
     });

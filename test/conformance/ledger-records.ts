@@ -92,12 +92,23 @@ export function recordCases(ledgerCase: LedgerCase): void {
     expect(await ledger.toolVersion("acme", "orders.find", "1.0.0")).toEqual(row);
     expect(await ledger.toolVersion("acme", "orders.find", "1.1.0")).toEqual(withOutput);
     expect(await ledger.toolVersion("acme", "orders.find", "2.0.0")).toBeUndefined();
-    expect(await ledger.toolVersions("acme", "orders.find")).toEqual(["1.0.0", "1.1.0"]);
+    expect(await ledger.toolVersions("acme", "orders.find")).toEqual([
+      { version: "1.0.0", status: "active" },
+      { version: "1.1.0", status: "active" },
+    ]);
   });
 
   ledgerCase("a tool's record tells of its active version", async ({ ledger }) => {
     const first = sampleToolVersion("1.0.0");
     const second = sampleToolVersion("2.0.0", {
+      metadata: {
+        ...first.metadata,
+        version: "2.0.0",
+        owner: "",
+        description: "Findet Aufträge",
+        category: "",
+        labels: {},
+      },
       spec: {
         ...first.spec,
         sideEffectClass: "idempotent_write",
@@ -113,6 +124,9 @@ export function recordCases(ledgerCase: LedgerCase): void {
       description: "Finds orders (1.0.0)",
       sideEffectClass: "read_only",
       executorType: "worker",
+      owner: "team-orders",
+      category: "orders",
+      labels: { tier: "1" },
       createdAt: dayStart,
     };
     expect(await ledger.tool("acme", "orders.find")).toEqual(record);
@@ -120,13 +134,16 @@ export function recordCases(ledgerCase: LedgerCase): void {
     const active = {
       ...record,
       activeVersion: "2.0.0",
-      description: "Finds orders (2.0.0)",
+      description: "Findet Aufträge",
       sideEffectClass: "idempotent_write",
       executorType: "mcp",
+      owner: "",
+      category: "",
+      labels: {},
     };
     expect(await ledger.tool("acme", "orders.find")).toEqual(active);
     const activate = (tenant: string, version: string) =>
-      ledger.commit(unit({ op: "activate_tool", tenant, tool: "orders.find", version }));
+      ledger.commit(unit({ op: "activate_tool", tenant, tool: "orders.find", version, at: 7, by: "user:bo" }));
     expect(await activate("acme", "3.0.0")).toEqual(refused);
     expect(await activate("globex", "1.0.0")).toEqual(refused);
     expect(await ledger.tool("acme", "orders.find")).toEqual(active);

@@ -62,6 +62,7 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
     placements: 0,
     mayHaveRun: false,
     effectiveArgsJson: null,
+    argsEditedBy: null,
     approvalId: null,
     startTag: 0.5,
     notBefore: 0,

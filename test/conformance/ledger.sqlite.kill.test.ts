@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.ts";
 import { verifyAuditFile } from "../../packages/runtime/src/adapters/sqlite/verify-file.ts";
-import type { Call } from "../../packages/runtime/src/call/types.ts";
+import type { Page } from "../../packages/runtime/src/ledger/port.ts";
 
 const auditKey = Buffer.alloc(32, 1);
 let folder = "";
@@ -29,15 +29,35 @@ async function acknowledgedUntilKilled(path: string, round: number, lines: numbe
   return acknowledged;
 }
 
-async function allCalls(ledger: SqliteLedger, tenant: string): Promise<Call[]> {
-  const calls: Call[] = [];
+async function all<Row>(pageOf: (cursor: string | undefined) => Promise<Page<Row>>): Promise<Row[]> {
+  const rows: Row[] = [];
   let cursor: string | undefined;
   do {
-    const page = await ledger.listCalls({ tenant }, 100, cursor);
-    calls.push(...page.items);
+    const page = await pageOf(cursor);
+    rows.push(...page.items);
     cursor = page.next;
   } while (cursor !== undefined);
-  return calls;
+  return rows;
+}
+
+const allCalls = (ledger: SqliteLedger, tenant: string) => all((cursor) => ledger.listCalls({ tenant }, 100, cursor));
+
+/** State by approval; each must be whole, with the votes and deliveries that its state came with. */
+async function approvalStates(ledger: SqliteLedger): Promise<Map<string, string>> {
+  const told = new Map<string, number>();
+  for (const { notice } of await all((cursor) => ledger.listDeliveries("acme", {}, 100, cursor))) {
+    told.set(notice.approvalId, (told.get(notice.approvalId) ?? 0) + 1);
+  }
+  const states = new Map<string, string>();
+  for (const { approvalId, state } of await all((cursor) => ledger.listApprovals({ tenant: "acme" }, 100, cursor))) {
+    const found = await ledger.approval("acme", approvalId);
+    expect([state, found?.votes.length, told.get(approvalId)]).toEqual(
+      state === "approved" ? ["approved", 1, 2] : ["pending", 0, 1],
+    );
+    states.set(approvalId, state);
+  }
+  expect([...told.keys()].filter((approvalId) => !states.has(approvalId))).toEqual([]);
+  return states;
 }
 
 test("three rounds of kill -9 on one folder", { timeout: 60_000 }, async () => {
@@ -74,10 +94,17 @@ test("three rounds of kill -9 on one folder", { timeout: 60_000 }, async () => {
       outboxRows += call.state === "succeeded" ? 2 : 1;
     }
   }
+  const approvals = await approvalStates(ledger);
+  expect(approvals.size).toBeGreaterThan(50);
+  const kept = {
+    admitted: (name: string) => states.has(name),
+    settled: (name: string) => states.get(name) === "succeeded",
+    opened: (name: string) => approvals.has(name.slice("acme ".length)),
+    closed: (name: string) => approvals.get(name.slice("acme ".length)) === "approved",
+  };
   for (const line of acknowledged) {
-    const [what, tenant, callId] = line.split(" ");
-    const state = states.get(`${tenant} ${callId}`);
-    expect([line, state !== undefined && (what === "admitted" || state === "succeeded")]).toEqual([line, true]);
+    const [what = "", ...name] = line.split(" ");
+    expect([line, kept[what as keyof typeof kept](name.join(" "))]).toEqual([line, true]);
   }
   let outboxSeen = 0;
   let last = 0;

@@ -1,10 +1,15 @@
 // The conformance suite of the ledger port: every adapter runs it, and passes all of it.
 import { afterEach, describe, test } from "vitest";
+import { approvalCases } from "./ledger-approvals.ts";
 import { auditCases } from "./ledger-audit.ts";
 import type { LedgerCase, OpenedLedger } from "./ledger-case.ts";
+import { countCases } from "./ledger-counts.ts";
 import { eventCases } from "./ledger-events.ts";
+import { noticeCases } from "./ledger-notices.ts";
+import { policyCases } from "./ledger-policies.ts";
 import { readCases } from "./ledger-reads.ts";
 import { recordCases } from "./ledger-records.ts";
+import { registryCases } from "./ledger-registry.ts";
 import { unitCases } from "./ledger-units.ts";
 
 /** @param open makes an empty store with its audit key and opens it */
@@ -25,6 +30,11 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("events, attempts and results", () => eventCases(ledgerCase));
     describe("reads", () => readCases(ledgerCase));
     describe("tenants, keys, grants and tools", () => recordCases(ledgerCase));
+    describe("versions, pins and freezes", () => registryCases(ledgerCase));
+    describe("policies", () => policyCases(ledgerCase));
+    describe("counts of calls", () => countCases(ledgerCase));
+    describe("approvals and votes", () => approvalCases(ledgerCase));
+    describe("notices and deliveries", () => noticeCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }

@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly progressAfterMs?: number;
   /** Called with everything that stderr has got so far. */
   readonly onErr?: (text: string) => void;
+  /** Called with everything that stdout has got so far. */
+  readonly onOut?: (text: string) => void;
 }
 
 export interface CommandLine {
@@ -40,7 +42,12 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
   const exits: number[] = [];
   const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
   const io: Io = {
-    stdout: { write: (text) => (out += text) },
+    stdout: {
+      write(text) {
+        out += text;
+        around.onOut?.(out);
+      },
+    },
     stderr: {
       write(text) {
         err += text;
@@ -60,7 +67,7 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
       return () => listeners.delete(listener);
     },
     exitNow: (code) => exits.push(code),
-    delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1 },
+    delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1, followMs: 1 },
     compose: async () => ({ ...nothingComposed, ...around.compose }),
   };
   return {

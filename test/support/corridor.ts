@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignalboxError } from "@signalbox/protocol";
 import { base64url, sha256, systemChance } from "../../packages/runtime/src/adapters/system/crypto.ts";
+import { createSeal } from "../../packages/runtime/src/adapters/system/seal.ts";
+import { webhookDoor } from "../../packages/runtime/src/adapters/webhooks/door.ts";
 import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.ts";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
@@ -15,7 +17,7 @@ import { Line } from "../../packages/runtime/src/schedule/line.ts";
 import type { Asked, InvokeAnswer, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { Principal } from "../../packages/runtime/src/tenancy/types.ts";
 import { at0 } from "./calls.ts";
-import { HandClock } from "./hand-clock.ts";
+import { HandClock, settled } from "./hand-clock.ts";
 import { hubLimits, register, type WorkerSays } from "./hand-hub.ts";
 import { HandStream } from "./hand-stream.ts";
 
@@ -101,13 +103,25 @@ export class Corridor {
       },
       log: { info: log, warn: log, error: log },
       limits: { ...hubLimits, ...limits },
+      webhookDoor: webhookDoor({ version: "0.0.0", allowPrivate: true }),
+      seal: createSeal(Buffer.alloc(32, 7), "webhooks"),
     });
     this.service = this.runtime.service;
+    // No rules, which is something else than rules that cannot be had; done before the first call of any test.
+    void this.runtime.policies.load(this.ledger);
+  }
+
+  /** What has been set off by now has come to its end: commits, what follows them, and what that sets off. */
+  async settle(): Promise<void> {
+    for (let turns = 0; turns < 6; turns++) {
+      await settled();
+      await this.ledger.flush();
+    }
   }
 
   /** Ends the process, as far as anybody outside can tell; what the ledger has is all that is left. */
   async kill(): Promise<void> {
-    this.runtime.driver.stop();
+    await this.runtime.stop();
     await this.ledger.close();
   }
 

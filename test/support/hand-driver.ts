@@ -7,7 +7,7 @@ import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";
 import { Line } from "../../packages/runtime/src/schedule/line.ts";
 import { at0, identityOf } from "./calls.ts";
 import { HandClock, settled } from "./hand-clock.ts";
-import { believe, hubLimits, register, type WorkerSays } from "./hand-hub.ts";
+import { believed, hubLimits, register, type WorkerSays } from "./hand-hub.ts";
 import { HandStream } from "./hand-stream.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
 
@@ -32,7 +32,13 @@ export class HandDriver {
         observe: (name, value, labels = {}) => void this.figures.push([name, labels, value]),
         text: async () => "",
       },
-      checkFor: async () => believe,
+      factsFor: async () => believed,
+      consult: {
+        recheck: async () => ({ epoch: this.hub.epoch, until: Number.POSITIVE_INFINITY }),
+        endApproval: async () => undefined,
+        trigger: async () => undefined,
+        vet: async () => [],
+      },
     });
   }
 
@@ -44,7 +50,8 @@ export class HandDriver {
   }
 
   admit(callId: string, changes: Partial<CallIdentity> = {}): Promise<CommitOutcome> {
-    return this.driver.admit(identityOf({ callId, ...changes }), null, believe, this.clock.monotonic());
+    const clearance = { epoch: this.hub.epoch, until: Number.POSITIVE_INFINITY };
+    return this.driver.admit({ identity: identityOf({ callId, ...changes }), edited: null, facts: believed, clearance }, this.clock.monotonic());
   }
 
   /** Admitted, stored, and with its worker, where one was free. */

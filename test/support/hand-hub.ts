@@ -1,9 +1,9 @@
 // A hub moved by hand: the test says what workers say, what time it is, and which commits are stored; nothing is promised.
-import type { InFlight, Lease, RuntimeMessage, WorkerMessage } from "@signalbox/protocol";
+import type { ErrorBody, InFlight, Lease, RuntimeMessage, WorkerMessage } from "@signalbox/protocol";
 import type { Happening } from "../../packages/runtime/src/call/machine.ts";
 import type { Attempt, Call, CallIdentity } from "../../packages/runtime/src/call/types.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
-import type { HubLimits, HubOutput, ResultCheck } from "../../packages/runtime/src/dispatch/types.ts";
+import type { Clearance, HubLimits, HubOutput, ResultCheck, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
 import type { Write } from "../../packages/runtime/src/ledger/port.ts";
 import { Line } from "../../packages/runtime/src/schedule/line.ts";
 import { at0, identityOf, machineLimits } from "./calls.ts";
@@ -33,6 +33,9 @@ export const believe: ResultCheck = (_call, result, workerId) => ({
   usage: result.usage,
 });
 
+/** A tool that anybody of its tenant may run, and whose results are believed. */
+export const believed: ToolFacts = { check: believe, integrity: { identities: [], imageDigests: [] } };
+
 export interface WorkerSays {
   readonly tenant?: string;
   readonly incarnation?: string;
@@ -52,15 +55,29 @@ export class HandHub {
   #sent: { readonly session: number; readonly message: RuntimeMessage }[] = [];
   #orders: HubOutput[] = [];
   #sessions = 0;
+  /** What a look at a waiting call finds; null = the test answers by itself. */
+  look: (() => Clearance | { readonly error: ErrorBody }) | null = () => this.clearance();
 
   /** @param upForMs how long this replica has been up; under 15 s it still waits for workers to return */
   constructor(limits: Partial<HubLimits> = {}, upForMs = 15_000) {
     this.hub = new Hub("r1", { ...hubLimits, ...limits }, new Line(), at0 - upForMs);
   }
 
+  /** Good for as long as nothing changes. */
+  clearance(): Clearance {
+    return { epoch: this.hub.epoch, until: Number.POSITIVE_INFINITY };
+  }
+
   gather(): void {
-    for (const order of this.hub.take()) {
-      if (order.type === "commit") this.commits.push(order);
+    for (let orders = this.hub.take(); orders.length > 0; orders = this.hub.take()) this.#sort(orders);
+  }
+
+  #sort(orders: readonly HubOutput[]): void {
+    for (const order of orders) {
+      if (order.type === "recheck" && this.look !== null) {
+        this.hub.cleared(order.call.tenant, order.call.callId, this.look(), this.now);
+      } else if (order.type === "vet") continue;
+      else if (order.type === "commit") this.commits.push(order);
       else if (order.type === "send") this.#sent.push(order);
       else this.#orders.push(order);
     }
@@ -110,7 +127,8 @@ export class HandHub {
   }
 
   admit(callId: string, changes: Partial<CallIdentity> = {}): number {
-    return this.hub.admit(identityOf({ callId, admittedAt: this.now, ...changes }), null, believe, this.now);
+    const identity = identityOf({ callId, admittedAt: this.now, ...changes });
+    return this.hub.admit({ identity, edited: null, facts: believed, clearance: this.clearance() }, this.now);
   }
 
   connect(workerId: string, says: WorkerSays = {}): number {
@@ -147,7 +165,7 @@ export class HandHub {
   }
 
   restore(row: Call): void {
-    this.hub.restore(row, believe, this.now);
+    this.hub.restore(row, believed, this.now);
   }
 }
 

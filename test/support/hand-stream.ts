@@ -29,4 +29,9 @@ export class HandStream implements WorkStream<WorkerMessage, RuntimeMessage> {
   words(): string[] {
     return this.sent.map(inWords);
   }
+
+  /** The newest message of a type that was sent and not looked at yet; takes nothing away. */
+  last<T extends RuntimeMessage["type"]>(type: T): Extract<RuntimeMessage, { type: T }> | undefined {
+    return this.sent.findLast((message): message is Extract<RuntimeMessage, { type: T }> => message.type === type);
+  }
 }

@@ -27,6 +27,13 @@ export interface EventTold {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface PolicyTold {
+  readonly decision: string;
+  readonly reason: string;
+  readonly rules: readonly Readonly<Record<string, unknown>>[];
+  readonly obligations?: Readonly<Record<string, unknown>>;
+}
+
 /** Every field that any answer may have; what an answer lacks is undefined. */
 export interface Told {
   readonly execution_id?: string;
@@ -41,6 +48,14 @@ export interface Told {
     readonly limits: { readonly timeout_ms: number };
   };
   readonly cancel_requested_at?: string | null;
+  readonly approval_id?: string | null;
+  readonly args_hash?: string;
+  readonly policy?: PolicyTold | null;
+  /** Of an execution who changed its arguments, and into what; of an approval whether anybody did. */
+  readonly edited?: unknown;
+  readonly votes?: readonly Readonly<Record<string, unknown>>[];
+  readonly may_not_vote?: string | null;
+  readonly said?: string;
   readonly attempts?: readonly AttemptTold[];
   readonly late_results?: readonly { readonly fence: number; readonly status: string; readonly output: unknown }[];
   readonly items?: readonly Readonly<Record<string, unknown>>[];
@@ -74,6 +89,10 @@ export interface Rest {
   /** GET /v1/executions/{id} */
   call(id: string | undefined): Promise<Told>;
   events(id: string | undefined): Promise<readonly EventTold[]>;
+  /** GET /v1/approvals/{id} */
+  approval(id: string | null | undefined): Promise<Told>;
+  /** POST /v1/approvals/{id}/votes */
+  vote(id: string | null | undefined, body: Readonly<Record<string, unknown>>): Promise<Reply>;
   /** Every record of the audit that the filter finds, newest first. */
   audit(filter?: Readonly<Record<string, string>>): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /**
@@ -124,6 +143,8 @@ export function createRest(url: () => string, key: string): Rest {
     delete: (path) => ask("DELETE", path),
     invoke: (body, headers) => ask("POST", "/v1/executions", { body, ...(headers === undefined ? {} : { headers }) }),
     call,
+    approval: async (id) => (await ask("GET", `/v1/approvals/${id ?? ""}`)).body,
+    vote: (id, body) => ask("POST", `/v1/approvals/${id ?? ""}/votes`, { body }),
     async events(id) {
       const { items = [] } = (await ask("GET", `/v1/executions/${id ?? ""}/events?limit=100`)).body;
       return items as unknown as readonly EventTold[];

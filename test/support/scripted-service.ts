@@ -4,10 +4,10 @@ import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { ToolRecord, ToolVersion } from "../../packages/runtime/src/registry/types.ts";
 import type { Asked, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { Grant, Key, Principal } from "../../packages/runtime/src/tenancy/types.ts";
+import { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
+import { scriptedGovernance } from "./scripted-governance.ts";
 
-/** 2026-01-02T03:04:05.000Z */
-export const scriptedAt = 1_767_323_045_000;
-export const scriptedCallId = "exec_01KDY7MFG80000000000000000";
+export { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
 
 const principal = (tenant: string, name: string, scopes: Principal["scopes"]): Principal => ({
   tenant,
@@ -24,77 +24,6 @@ export const scriptedPrincipals: Readonly<Record<string, Principal>> = {
   "vic-token": principal("acme", "user:vic", new Set(["tools:read"] as const)),
   "bob-token": principal("beta", "user:bob", new Set(["*"] as const)),
 };
-
-/** A call of `echo` that succeeded 30 ms after it was admitted. */
-export function scriptedCall(changes: Partial<Call> = {}): Call {
-  return {
-    tenant: "acme",
-    callId: scriptedCallId,
-    project: "default",
-    tool: "echo",
-    toolTenant: "acme",
-    version: "1.2.0",
-    requestedVersion: "",
-    manifestDigest: "d1",
-    executor: "worker",
-    sideEffectClass: "read_only",
-    onIndeterminate: "ask",
-    principal: "user:alice",
-    onBehalfOf: "user:alice",
-    sessionId: "",
-    turn: 0,
-    step: 0,
-    index: 0,
-    contextJson: "{}",
-    traceparent: "",
-    requestId: "req_first",
-    idempotencyKey: null,
-    fingerprint: "f1",
-    inputHash: "in1",
-    inputJson: '{"message":"hi"}',
-    priority: "normal",
-    decision: { id: "dec_1", outcome: "allow", reason: "granted", rules: [], spentMicros: 12 },
-    admittedAt: scriptedAt,
-    timeoutMs: 30_000,
-    graceMs: 5_000,
-    resultBytesMax: 1_048_576,
-    totalDeadlineAt: null,
-    state: "succeeded",
-    routingOutcome: null,
-    fence: 1,
-    attempt: 1,
-    placements: 0,
-    mayHaveRun: true,
-    effectiveArgsJson: null,
-    approvalId: null,
-    startTag: 0,
-    notBefore: scriptedAt,
-    enqueuedAt: scriptedAt,
-    queueDeadlineAt: null,
-    startDeadlineAt: null,
-    provisionDeadlineAt: null,
-    runDeadlineAt: null,
-    leaseExpiresAt: null,
-    graceDeadlineAt: null,
-    dispatchedAt: scriptedAt + 2,
-    startedAt: scriptedAt + 5,
-    settledAt: scriptedAt + 30,
-    workerId: "wrk_1",
-    incarnation: "inc_1",
-    replica: "r1",
-    cancelRequestedAt: null,
-    cancelRequestedBy: null,
-    stopReason: null,
-    outputJson: '{"message":"hi"}',
-    outputHash: "out1",
-    outputBytes: 16,
-    outputIllFormed: false,
-    error: null,
-    usage: { durationMs: 25, cpuMs: 3, peakMemoryBytes: 4096 },
-    eventSeq: 3,
-    ...changes,
-  };
-}
 
 const event = (seq: number, type: ExecutionDetail["events"][number]["type"], dataJson: string) => ({
   tenant: "acme",
@@ -151,6 +80,9 @@ export const scriptedTool: ToolRecord = {
   description: "Says what it is told",
   sideEffectClass: "read_only",
   executorType: "worker",
+  owner: "team-a",
+  category: "test",
+  labels: { tier: "1" },
   createdAt: scriptedAt,
 };
 
@@ -343,6 +275,7 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
       workers: 1,
     }),
     metrics: async () => "tool_executions_total 7\n",
+    ...scriptedGovernance({ record: scriptedTool, version: scriptedVersion }),
     ...replaced,
   };
   return { ...recorded(script, reached), reached };

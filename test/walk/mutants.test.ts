@@ -52,8 +52,8 @@ const mutants: readonly Mutant[] = [
   {
     name: "the worker hears of a call before its lease is written",
     file: "packages/runtime/src/corridor/driver.ts",
-    from: "const outcome = await ledger.commit(unit);\n      if (outcome.applied) hub.stored",
-    to: "hub.stored(ticket, clock.now()); this.pump();\n      const outcome = await ledger.commit(unit);\n      if (outcome.applied) hub.stored",
+    from: "const outcome = await ledger.commit(unit);\n      if (outcome.applied) hub.stored(ticket,",
+    to: "hub.stored(ticket, clock.now()); this.pump();\n      const outcome = await ledger.commit(unit);\n      if (outcome.applied) hub.stored(ticket,",
     caughtBy: /never written/,
   },
   {

@@ -3,6 +3,7 @@ import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Attempt, type Call, type CallEvent, type LateResult } from "../../packages/runtime/src/call/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { AuditDraft } from "../../packages/runtime/src/call/audit-draft.ts";
+import { ApprovalShelf, isApprovalWrite, isCounted, type ApprovalWrite } from "./approval-shelf.ts";
 import type { Random } from "./random.ts";
 import type { SimTime } from "./sim-time.ts";
 
@@ -23,6 +24,8 @@ export class SimStore {
   readonly events = new Map<string, CallEvent[]>();
   readonly audit: AuditDraft[] = [];
   readonly late: LateResult[] = [];
+  /** Approvals with their votes, and the notices about them. */
+  readonly shelf = new ApprovalShelf();
   /** Broken rules found while writing. */
   readonly violations: string[] = [];
   readonly #time: SimTime;
@@ -85,15 +88,18 @@ export class SimStore {
   }
 
   #apply(unit: Unit): CommitOutcome {
-    const guard = unit.writes[0];
-    if (guard !== undefined && !this.#holds(guard)) return { applied: false, write: 0 };
+    const refused = unit.writes.findIndex((write) => !this.#holds(write));
+    if (refused >= 0) return { applied: false, write: refused };
     for (const write of unit.writes) this.#write(write);
     return { applied: true };
   }
 
   #holds(write: Write): boolean {
     if (write.op === "insert_call") return !this.calls.has(keyOf(write.row));
-    if (write.op !== "update_call" || !this.guards) return true;
+    if (!this.guards) return true;
+    if (isApprovalWrite(write)) return this.shelf.holds(write);
+    if (write.op === "expect_count") return [...this.calls.values()].filter((call) => isCounted(write.of, call)).length === write.calls;
+    if (write.op !== "update_call") return true;
     const row = this.calls.get(keyOf(write.row));
     return row !== undefined && row.state === write.expect.state && row.fence === write.expect.fence;
   }
@@ -127,9 +133,21 @@ export class SimStore {
       case "renew_leases":
         for (const lease of write.leases) this.#renew(lease);
         return;
+      case "insert_approval":
+      case "update_approval":
+      case "store_vote":
+      case "append_notice":
+        return this.#shelve(write);
+      case "expect_count":
+        return;
       default:
         throw new Error(`the walk's ledger knows no ${write.op}`);
     }
+  }
+
+  #shelve(write: ApprovalWrite): void {
+    const broken = this.shelf.write(write);
+    if (broken !== undefined) this.violations.push(broken);
   }
 
   #row(row: Call): void {

@@ -1,13 +1,13 @@
 // One episode: the real corridor and workers, a store that outlives them, and everything that goes wrong between them.
 import type { SideEffectClass } from "@signalbox/protocol";
-import { limits } from "@signalbox/protocol";
+import { errorBody, limits } from "@signalbox/protocol";
 import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
 import { resultCheck } from "../../packages/runtime/src/corridor/check-result.ts";
 import { waitKey } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Call, CallIdentity } from "../../packages/runtime/src/call/types.ts";
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
-import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
+import type { HubLimits, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
 import { LedgerUnavailable, type Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { Line } from "../../packages/runtime/src/schedule/line.ts";
 import { brokenRules } from "./predicates.ts";
@@ -153,10 +153,16 @@ export class World {
     } as unknown as Ledger;
     const meters = { count() {}, observe() {}, text: async () => "" };
     const log = { info() {}, warn() {}, error: (fields: object, message: string) => this.#heard(fields, message) };
-    const driver = new Driver({ hub, ledger, clock, meters, log, checkFor: async () => check });
+    const consult = {
+      recheck: async () => (this.#random.chance(0.02) ? { error: barred } : { epoch: hub.epoch, until: clock.now() + 1_000 }),
+      endApproval: async () => undefined,
+      trigger: async () => undefined,
+      vet: async () => [],
+    };
+    const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => facts, consult });
     for (const row of store.calls.values()) {
       if (isTerminal(row.state)) continue;
-      hub.restore(row, check, clock.now());
+      hub.restore(row, facts, clock.now());
     }
     driver.pump();
     this.#replica = { driver, hub, life };
@@ -233,7 +239,10 @@ export class World {
     const identity = this.#identity();
     const { told } = replica.driver.waiters.listen(waitKey(tenant, identity.callId));
     void told.then((call) => replica.life.alive && this.told.push(call));
-    replica.driver.admit(identity, null, check, 0).then(
+    // Rules, grants and tools change now and then, also between a decision and its admission.
+    const clearance = { epoch: replica.hub.epoch, until: this.time.now() + 1_000 };
+    if (this.#random.chance(0.05)) replica.hub.newEpoch();
+    replica.driver.admit({ identity, edited: null, facts, clearance }, 0).then(
       (outcome) => {
         if (outcome.applied && replica.life.alive) this.acknowledged.push(keyOf(identity));
       },
@@ -281,7 +290,8 @@ export class World {
   }
 }
 
-const check = resultCheck(undefined, (text) => `h${text.length}`);
+const facts: ToolFacts = { check: resultCheck(undefined, (text) => `h${text.length}`), integrity: { identities: [], imageDigests: [] } };
+const barred = errorBody("forbidden", "the grant is gone");
 
 /** Lets everything that was promised happen before time goes on; the corridor's chains are shorter than this. */
 async function microtasks(): Promise<void> {

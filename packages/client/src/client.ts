@@ -1,8 +1,13 @@
-// Asks a Signalbox runtime over HTTP: runs tools, looks at calls, and administers keys, grants and tools.
+// Asks a Signalbox runtime over HTTP: runs tools, looks at calls, and administers what governs them.
+import { askWith, segment, spliced, textOf, verbsOf } from "./ask.ts";
+import type { Ask, AskOptions } from "./ask.ts";
 import { defaultPorts } from "./default-ports.ts";
-import { memberText } from "./json-text.ts";
-import { clientLimits, send } from "./transport.ts";
-import type { Answer, Request, TransportPorts, TransportSettings } from "./transport.ts";
+import { governance } from "./governance.ts";
+import type { GovernanceClient } from "./governance.ts";
+import { tools } from "./tools.ts";
+import type { ToolsClient } from "./tools.ts";
+import { clientLimits } from "./transport.ts";
+import type { Answer, TransportPorts } from "./transport.ts";
 import type {
   AuditQuery,
   AuditRecord,
@@ -19,12 +24,8 @@ import type {
   NewGrant,
   NewKey,
   Page,
-  PageQuery,
-  RegisteredTool,
   ResolveRequest,
   RuntimeStatus,
-  Tool,
-  ToolDetail,
   Worker,
 } from "./types.ts";
 
@@ -44,14 +45,10 @@ export interface ClientOptions {
   readonly ports?: Partial<TransportPorts>;
 }
 
-export interface AskOptions {
-  readonly signal?: AbortSignal;
-}
-
 /** A record, and its output as the worker wrote it: the source text, with every digit; null when it has none. */
 export type WithOutputText<Record> = Record & { readonly outputText: string | null };
 
-export interface Client {
+export interface Client extends GovernanceClient {
   /**
    * Runs a tool. Resolves to a record that has ended well, or (`mode: "async"`, a parked call, a wait that was too
    * short) to one that has yet to end: look at `status`. `inputText` is sent in place of `input` as it is.
@@ -71,17 +68,7 @@ export interface Client {
     answer: ResolveRequest & { readonly outputText?: string },
     options?: AskOptions,
   ): Promise<Execution>;
-  readonly tools: {
-    list(query?: PageQuery, options?: AskOptions): Promise<Page<Tool>>;
-    get(tool: string, query?: { readonly version?: string }, options?: AskOptions): Promise<ToolDetail>;
-    /** @param manifest a manifest as data, or as YAML text */
-    register(
-      manifest: object | string,
-      how?: { readonly activate?: boolean },
-      options?: AskOptions,
-    ): Promise<RegisteredTool>;
-    activate(tool: string, version: string, options?: AskOptions): Promise<Tool>;
-  };
+  readonly tools: ToolsClient;
   readonly keys: {
     list(options?: AskOptions): Promise<Page<Key>>;
     /** The secret is in this answer and nowhere else, ever. */
@@ -101,27 +88,10 @@ export interface Client {
   status(options?: AskOptions): Promise<RuntimeStatus>;
 }
 
-/** JSON text of `fields` with one more member whose value is JSON text already. */
-function spliced(fields: object, name: string, valueText: string | undefined): string {
-  const head = JSON.stringify(fields);
-  if (valueText === undefined) return head;
-  const comma = head === "{}" ? "" : ",";
-  return `${head.slice(0, -1)}${comma}${JSON.stringify(name)}:${valueText}}`;
-}
-
 function withOutputText<Record extends object>(answer: Answer): WithOutputText<Record> {
   const record = answer.body as Record;
-  return { ...record, outputText: memberText(answer.text, "output") ?? null };
+  return { ...record, outputText: textOf(answer, "output") };
 }
-
-type Ask = (request: Request, options: AskOptions | undefined) => Promise<Answer>;
-
-function askWith(ports: TransportPorts, settings: TransportSettings): Ask {
-  return (request, options) =>
-    send(ports, settings, options?.signal === undefined ? request : { ...request, signal: options.signal });
-}
-
-const segment = encodeURIComponent;
 
 /** @throws TypeError when `url` is no http(s) URL */
 export function createClient(options: ClientOptions): Client {
@@ -140,7 +110,7 @@ export function createClient(options: ClientOptions): Client {
     attemptsMax: options.attemptsMax ?? clientLimits.attemptsMax,
     requestTimeoutMs: options.requestTimeoutMs ?? clientLimits.requestTimeoutMs,
   });
-  return { ...calls(ask), ...administration(ask) };
+  return { ...calls(ask), ...administration(ask), ...governance(ask), tools: tools(ask) };
 }
 
 function calls(ask: Ask): Pick<Client, "invoke" | "get" | "list" | "events" | "cancel" | "resolve"> {
@@ -185,32 +155,9 @@ function calls(ask: Ask): Pick<Client, "invoke" | "get" | "list" | "events" | "c
   };
 }
 
-function administration(ask: Ask): Pick<Client, "tools" | "keys" | "grants" | "audit" | "workers" | "status"> {
-  const get = async (path: string, query: Request["query"], how: AskOptions | undefined): Promise<unknown> =>
-    (await ask({ method: "GET", path, query: query ?? {}, repeatable: true }, how)).body;
-  const post = async (path: string, body: object, repeatable: boolean, how: AskOptions | undefined): Promise<unknown> =>
-    (await ask({ method: "POST", path, bodyText: JSON.stringify(body), repeatable }, how)).body;
-  const remove = async (path: string, how: AskOptions | undefined): Promise<unknown> =>
-    (await ask({ method: "DELETE", path, repeatable: true }, how)).body;
+function administration(ask: Ask): Pick<Client, "keys" | "grants" | "audit" | "workers" | "status"> {
+  const { get, post, remove } = verbsOf(ask);
   return {
-    tools: {
-      list: async (query = {}, how) => (await get("/v1/tools", { ...query }, how)) as Page<Tool>,
-      get: async (tool, query = {}, how) => (await get(`/v1/tools/${segment(tool)}`, query, how)) as ToolDetail,
-      async register(manifest, { activate } = {}, how) {
-        const yaml = typeof manifest === "string";
-        const request: Request = {
-          method: "PUT",
-          path: "/v1/tools",
-          query: { activate },
-          bodyText: yaml ? manifest : JSON.stringify(manifest),
-          contentType: yaml ? "application/yaml" : "application/json",
-          repeatable: true,
-        };
-        return (await ask(request, how)).body as RegisteredTool;
-      },
-      activate: async (tool, version, how) =>
-        (await post(`/v1/tools/${segment(tool)}/activate`, { version }, true, how)) as Tool,
-    },
     keys: {
       list: async (how) => (await get("/v1/keys", undefined, how)) as Page<Key>,
       create: async (key, how) => (await post("/v1/keys", key, false, how)) as CreatedKey,

@@ -1,8 +1,56 @@
 // The public face of @signalbox/client.
 export { createClient } from "./client.ts";
-export type { AskOptions, Client, ClientOptions, WithOutputText } from "./client.ts";
+export type { AskOptions } from "./ask.ts";
+export type { Client, ClientOptions, WithOutputText } from "./client.ts";
 export { SignalboxApiError } from "./errors.ts";
 export type { ApiErrorFacts, ClientErrorCode } from "./errors.ts";
+export type {
+  ApprovalsClient,
+  Approving,
+  FreezesClient,
+  GovernanceClient,
+  PoliciesClient,
+  ProjectsClient,
+  Voting,
+  WebhooksClient,
+  WithArgsText,
+} from "./governance.ts";
+export type {
+  Approval,
+  ApprovalDetail,
+  ApprovalQuery,
+  ApprovalRequirements,
+  ApprovalRoute,
+  ApprovalStatus,
+  CreatedWebhook,
+  Delivery,
+  DeliveryQuery,
+  DeliveryState,
+  ExplainedRule,
+  Freeze,
+  Policy,
+  PolicyApproval,
+  PolicyCaseResult,
+  PolicyDecision,
+  PolicyDefault,
+  PolicyDetail,
+  PolicyExplanation,
+  PolicyLevel,
+  PolicyMatch,
+  PolicyObligations,
+  PolicyQuery,
+  PolicyQuestion,
+  PolicyStatus,
+  PolicyTestResult,
+  PolicyWarning,
+  Project,
+  PublishedPolicy,
+  Vote,
+  VoteAnswer,
+  Webhook,
+} from "./governance-types.ts";
+export type { ToolsClient } from "./tools.ts";
+export type { Activation, ProjectTool, Quarantined, RolledBack, ToolPin, ToolQuery } from "./tool-types.ts";
 export { clientLimits } from "./transport.ts";
 export type { TransportPorts } from "./transport.ts";
 export type {
@@ -19,6 +67,8 @@ export type {
   Execution,
   ExecutionBlock,
   ExecutionDetail,
+  ExecutionEdit,
+  ExecutionPolicy,
   ExecutionQuery,
   ExecutionStatus,
   Grant,

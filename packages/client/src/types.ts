@@ -28,6 +28,34 @@ export interface ExecutionBlock {
   readonly ill_formed_text_replaced?: boolean;
 }
 
+export interface MatchedRule {
+  readonly policy: string;
+  readonly version: string;
+  readonly level: string;
+  readonly outcome: string;
+  readonly reason: string;
+  /** True for a rule in observe mode: recorded, without effect. */
+  readonly observed: boolean;
+}
+
+/** What the policies said of a call, with every rule that matched. */
+export interface ExecutionPolicy {
+  readonly decision: string;
+  readonly reason: string;
+  readonly rules: readonly MatchedRule[];
+  /** What the call must keep to: limits, sandbox, egress, paths. */
+  readonly obligations?: Readonly<Record<string, unknown>>;
+}
+
+/** A person changed the arguments before the call ran. */
+export interface ExecutionEdit {
+  readonly by: string;
+  /** What ran in place of what was sent; lists leave it out. */
+  readonly args?: unknown;
+  /** The same in words, for the model that made the call. */
+  readonly note?: string;
+}
+
 /** One call's record. Instants are ISO 8601 text. */
 export interface Execution<Output = unknown> {
   readonly execution_id: string;
@@ -46,6 +74,8 @@ export interface Execution<Output = unknown> {
   readonly output_hash: string | null;
   readonly request_id: string;
   readonly execution: ExecutionBlock;
+  readonly policy?: ExecutionPolicy;
+  readonly edited?: ExecutionEdit;
   /** Parsed by `JSON.parse`: numbers beyond 2^53 are rounded here; `outputText` of the client's answers keeps them. */
   readonly output?: Output;
   readonly error?: ErrorBody;
@@ -90,16 +120,6 @@ export interface LateResult {
   readonly status: string;
   readonly output: unknown;
   readonly error: unknown;
-}
-
-export interface MatchedRule {
-  readonly policy: string;
-  readonly version: string;
-  readonly level: string;
-  readonly outcome: string;
-  readonly reason: string;
-  /** True for a rule in observe mode: recorded, without effect. */
-  readonly observed: boolean;
 }
 
 export interface Decision {
@@ -167,6 +187,10 @@ export interface Tool {
   readonly description: string;
   readonly side_effect_class: SideEffectClass;
   readonly executor: string;
+  /** Who is responsible for it, as its manifest says. */
+  readonly owner?: string;
+  readonly category?: string;
+  readonly labels?: Readonly<Record<string, string>>;
   /** The tenant, or `platform` for what all tenants share. */
   readonly owned_by: string;
   readonly created_at: string;

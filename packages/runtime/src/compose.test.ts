@@ -36,7 +36,12 @@ test("the first start makes a tenant, a key for its owner alone and the echo; it
   const runtime = await startDev(options);
   try {
     expect(runtime.firstStart).toBe(true);
-    expect(client()).toEqual({ url: `http://127.0.0.1:${runtime.httpPort}`, key: expect.stringMatching(/^sbk_/) as string, grpc: `127.0.0.1:${runtime.grpcPort}` });
+    expect(client()).toEqual({
+      url: `http://127.0.0.1:${runtime.httpPort}`,
+      key: expect.stringMatching(/^sbk_/) as string,
+      platform_key: expect.stringMatching(/^sbk_/) as string,
+      grpc: `127.0.0.1:${runtime.grpcPort}`,
+    });
     expect(statSync(join(folder, "data")).mode & 0o777).toBe(0o700);
     for (const file of ["client.json", "audit.key"]) expect(statSync(join(folder, "data", file)).mode & 0o777).toBe(0o600);
     const { status, json } = await ask("/v1/executions", client().key, { tool: "echo", input: { message: "hi" } });

@@ -1,10 +1,9 @@
 // The composition root: one function per deployment mode, and the only place that knows what is plugged into what.
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { limits, makeId, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
+import { limits, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Worker } from "@signalbox/worker";
-import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
-import { systemClock } from "./adapters/system/clock.ts";
+import { serveEcho } from "./adapters/builtin/echo.ts";
 import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
@@ -12,21 +11,19 @@ import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
 import { otelMeters } from "./adapters/otel/meters.ts";
 import { SqliteLedger } from "./adapters/sqlite/ledger.ts";
 import { verifyAuditFile } from "./adapters/sqlite/verify-file.ts";
-import { echoManifest, serveEcho } from "./adapters/builtin/echo.ts";
-import { findManifests } from "./adapters/files/manifest-files.ts";
-import { inlined, readSource } from "./adapters/files/manifest-source.ts";
+import { systemClock } from "./adapters/system/clock.ts";
+import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
+import { createLog, type LogForm } from "./adapters/system/log.ts";
+import { createSeal } from "./adapters/system/seal.ts";
+import { webhookDoor } from "./adapters/webhooks/door.ts";
 import { hubLimits } from "./config.ts";
-import type { Chance, Clock, Log } from "./corridor/ports.ts";
-import { readTool } from "./corridor/tools.ts";
+import type { Clock, Log } from "./corridor/ports.ts";
+import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
 import type { Ledger } from "./ledger/port.ts";
-import { createLog, type LogForm } from "./adapters/system/log.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { Line } from "./schedule/line.ts";
-import { makeKeyText } from "./tenancy/directory.ts";
-import { platformTenant, type Grant, type Key, type Principal } from "./tenancy/types.ts";
-import type { WorkerIdentity } from "./dispatch/types.ts";
-import { manifestDigest } from "./registry/digest.ts";
+import { ensureEcho, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
 
 export interface DevOptions {
@@ -37,6 +34,10 @@ export interface DevOptions {
   readonly dataDir: string;
   /** Every tool.yaml below these folders is registered at start. */
   readonly toolsDirs: readonly string[];
+  /** Every policy below these folders is published at start. */
+  readonly policiesDirs?: readonly string[];
+  /** Lets webhooks go to loopback and private networks. */
+  readonly allowPrivateWebhooks?: boolean;
   readonly drainMs?: number;
   readonly log?: LogForm;
 }
@@ -52,9 +53,6 @@ export interface DevRuntime {
   readonly closed: Promise<void>;
 }
 
-const defaultTenant = "default";
-const defaultProject = "default";
-const adminPrincipal = "user:admin";
 /** How long open HTTP requests and streams may still take once the calls are done. */
 const closeGraceMs = 2_000;
 
@@ -74,7 +72,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     meters.observe("ledger_batch_size", commit.units);
   });
   try {
-    const secret = await ensureTenant({ ledger, folder, clock, chance });
+    const keys = await ensureTenants({ ledger, folder, clock, chance });
     await ensureEcho(ledger, clock);
     const runtime = createRuntime({
       replica,
@@ -88,17 +86,19 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       meters,
       log,
       limits: hubLimits,
+      webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
+      seal: createSeal(auditKey(folder), "webhooks"),
     });
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
+    await takeFolders(runtime, options, log);
     const parts = await openDoors(runtime, options, log);
     const echo = serveEcho(runtime.driver, replica);
     const echoRuns = echo.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in echo stopped"));
     const all = { runtime, ledger, echo, echoRuns, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
       const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
-      writeClientFile(folder, { url: openUrl, key: secret, grpc: hostPort(options.host, parts.grpc.port) });
-      await registerFolders(runtime, options.toolsDirs, log);
+      writeClientFile(folder, { url: openUrl, key: keys.admin, platform_key: keys.operator, grpc: hostPort(options.host, parts.grpc.port) });
     } catch (error) {
       // Open doors would keep the process from ending.
       await running({ ...all, drainMs: 0 }).stop();
@@ -110,6 +110,17 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     await ledger.close();
     throw error;
   }
+}
+
+/**
+ * Before the doors open: no call shall come in between without its rules. Policies are checked against the tools, and
+ * tools against the policies that they attach: so the tools come twice, and what is wrong with them is told the second time.
+ */
+async function takeFolders(runtime: Runtime, options: DevOptions, log: Log): Promise<void> {
+  const { toolsDirs, policiesDirs = [] } = options;
+  if (policiesDirs.length > 0) await registerTools(runtime, toolsDirs, createLog("silent"));
+  await publishPolicies(runtime, policiesDirs);
+  await registerTools(runtime, toolsDirs, log);
 }
 
 interface Parts {
@@ -203,7 +214,7 @@ function running(
     await http.close(closeGraceMs);
     await echo.close();
     await echoRuns;
-    runtime.driver.stop();
+    await runtime.stop();
     await grpc.stop(closeGraceMs);
     await ledger.close();
     resolve();
@@ -218,140 +229,6 @@ function running(
   };
 }
 
-interface Setting {
-  readonly ledger: Ledger;
-  readonly folder: DataFolder;
-  readonly clock: Clock;
-  readonly chance: Chance;
-}
-
-/** What the client file says until the doors are open: addresses at which nobody listens, never another runtime's. */
-const noDoors = { url: "http://127.0.0.1:9", grpc: "127.0.0.1:9" };
-
-/** First start: tenant, project, admin and its grant in one go. @returns the key that client.json holds; undefined when there is none */
-async function ensureTenant(setting: Setting): Promise<string> {
-  const { ledger, folder, clock } = setting;
-  const tenants = await ledger.tenants();
-  const now = clock.now();
-  if (tenants.some((tenant) => tenant.tenant === defaultTenant)) return knownKey(setting);
-  const { key, secret } = newAdminKey(setting);
-  // The file first: a crash in between leaves a key that opens nothing, never a runtime that nobody can open.
-  writeClientFile(folder, { ...noDoors, key: secret });
-  const grant: Grant = {
-    tenant: defaultTenant,
-    grantId: makeId("grant", now, setting.chance.bytes(10)),
-    subject: adminPrincipal,
-    project: "",
-    permissions: ["*"],
-    roles: [],
-    createdAt: now,
-    createdBy: "service:signalbox",
-    expiresAt: null,
-    revokedAt: null,
-  };
-  await ledger.commit({
-    writes: [
-      { op: "insert_tenant", row: { tenant: defaultTenant, weight: 1, createdAt: now } },
-      { op: "insert_project", row: { tenant: defaultTenant, project: defaultProject, environment: "development", createdAt: now } },
-      { op: "insert_key", row: key },
-      { op: "insert_grant", row: grant },
-      { op: "append_audit", draft: setUpAudit(now, "tenant.created", { key_id: key.keyId, grant_id: grant.grantId }) },
-    ],
-  });
-  return secret;
-}
-
-/** The key of the client file; where that is gone or damaged, a new one, as `keys reset --local` would make it. */
-async function knownKey(setting: Setting): Promise<string> {
-  const known = readClientFile(setting.folder)?.key;
-  return known ?? (await addAdminKey(setting));
-}
-
-/** Whoever can write the data folder may have an admin key; that one was made is on record. */
-async function addAdminKey(setting: Setting): Promise<string> {
-  const { key, secret } = newAdminKey(setting);
-  const draft = setUpAudit(setting.clock.now(), "key.created", { key_id: key.keyId, local: true });
-  await setting.ledger.commit({
-    writes: [
-      { op: "insert_key", row: key },
-      { op: "append_audit", draft },
-    ],
-  });
-  return secret;
-}
-
-function setUpAudit(now: number, action: string, details: Readonly<Record<string, unknown>>) {
-  const base = { ts: now, tenant: defaultTenant, project: defaultProject, principal: "service:signalbox", status: "done" };
-  return { ...base, action, details };
-}
-
-function newAdminKey({ clock, chance }: Setting): { key: Key; secret: string } {
-  const now = clock.now();
-  const keyId = makeId("key", now, chance.bytes(10));
-  const secret = makeKeyText(keyId.slice("key_".length), base64url(chance.bytes(32)));
-  const key: Key = {
-    tenant: defaultTenant,
-    keyId,
-    hash: sha256(secret),
-    label: "first admin key",
-    principal: adminPrincipal,
-    project: defaultProject,
-    scopes: ["*"],
-    roles: [],
-    createdAt: now,
-    expiresAt: null,
-    revokedAt: null,
-  };
-  return { key, secret };
-}
-
-/** The platform's own tool; a version that is there already stays as it is. */
-async function ensureEcho(ledger: Ledger, clock: Clock): Promise<void> {
-  const { manifest } = readTool(echoManifest);
-  const { name: tool, version: toolVersion } = manifest.metadata;
-  if ((await ledger.toolVersion(platformTenant, tool, toolVersion)) !== undefined) return;
-  const row = {
-    tenant: platformTenant,
-    tool,
-    version: toolVersion,
-    metadata: manifest.metadata,
-    spec: manifest.spec,
-    manifestDigest: manifestDigest(echoManifest, sha256),
-    trust: "first_party" as const,
-    status: "active" as const,
-    publishedAt: clock.now(),
-    publishedBy: "service:signalbox",
-  };
-  await ledger.commit({ writes: [{ op: "insert_tool_version", row, activate: true }] });
-}
-
-const operator: Principal = {
-  tenant: defaultTenant,
-  project: defaultProject,
-  name: "service:signalbox-dev",
-  keyId: "",
-  scopes: new Set(["tools:write"]),
-  roles: [],
-};
-
-/** Registers the manifests below the folders; a bad one is told and does not keep the runtime from starting. */
-async function registerFolders(runtime: Runtime, folders: readonly string[], log: Log): Promise<void> {
-  if (folders.length === 0) return;
-  for (const file of await findManifests(process.cwd(), folders)) {
-    const read = await readSource(file);
-    if (!read.ok) {
-      log.error({ file: file.shown, problems: read.problems }, "a manifest cannot be read and was not registered");
-      continue;
-    }
-    try {
-      await runtime.service.registerTool({ principal: operator, requestId: "" }, inlined(read.source), {});
-    } catch (error) {
-      if (!(error instanceof SignalboxError)) throw error;
-      log.error({ file: file.shown, reason: error.message, details: error.details }, "a manifest was refused and not registered");
-    }
-  }
-}
-
 /** Makes a new admin key for a stopped runtime. @throws LedgerUnavailable while the runtime runs */
 export async function resetLocalKey(dataDir: string): Promise<{ readonly keyFile: string }> {
   const folder = existing(dataDir);
@@ -359,9 +236,11 @@ export async function resetLocalKey(dataDir: string): Promise<{ readonly keyFile
   const ledger = openLedger(folder, clock, createLog("silent"), () => undefined);
   const setting: Setting = { folder, clock, chance: systemChance(), ledger };
   try {
-    const secret = await addAdminKey(setting);
+    await ensureTenants(setting);
+    const keys = await renewKeys(setting);
     const before = readClientFile(folder);
-    writeClientFile(folder, { url: before?.url ?? "http://127.0.0.1:8080", key: secret, grpc: before?.grpc ?? "127.0.0.1:9090" });
+    const { url, grpc } = before ?? { url: "http://127.0.0.1:8080", grpc: "127.0.0.1:9090" };
+    writeClientFile(folder, { url, grpc, key: keys.admin, platform_key: keys.operator });
     return { keyFile: folder.clientFile };
   } finally {
     await setting.ledger.close();

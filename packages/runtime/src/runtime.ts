@@ -1,21 +1,27 @@
 // The corridor: takes a call from room to room, in order, and answers every front door with the same service.
 import type { CallState } from "./call/types.ts";
 import { callStates, isTerminal } from "./call/types.ts";
-import { createGrant, createKey, listAudit, listGrants, listKeys, revokeGrant, revokeKey, verifyAudit, type AdminPorts } from "./corridor/admin.ts";
+import type { AdminPorts } from "./corridor/admin.ts";
+import { Approvals } from "./corridor/approvals.ts";
+import { argsOf } from "./corridor/args.ts";
 import { Catalog } from "./corridor/catalog.ts";
-import { Driver } from "./corridor/driver.ts";
-import { cancel, getExecution, listEvents, listExecutions, resolve } from "./corridor/executions.ts";
-import { invoke, storable } from "./corridor/invoke.ts";
+import { Driver, type Consult } from "./corridor/driver.ts";
+import { lookAgain, type GovernorPorts } from "./corridor/governor.ts";
+import { Locks } from "./corridor/locks.ts";
+import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
+import { reconsider } from "./corridor/reconsider.ts";
 import { Refusals } from "./corridor/refusals.ts";
-import { activateTool, getTool, listTools, registerTool } from "./corridor/tools.ts";
-import { workerViews } from "./corridor/workers.ts";
+import { serviceOf, type ServicePorts } from "./corridor/service.ts";
+import { triggersOf } from "./corridor/triggers.ts";
+import { vet } from "./corridor/vet.ts";
+import type { Seal, WebhookDoor } from "./corridor/webhook-ports.ts";
+import { createWebhooks, type Webhooks } from "./corridor/webhooks.ts";
 import { Hub } from "./dispatch/hub.ts";
 import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
 import { Directory } from "./tenancy/directory.ts";
-import { errorTable, SignalboxError } from "@signalbox/protocol";
 
 export interface RuntimePorts {
   readonly replica: string;
@@ -29,6 +35,8 @@ export interface RuntimePorts {
   readonly meters: Meters;
   readonly log: Log;
   readonly limits: HubLimits;
+  readonly webhookDoor: WebhookDoor;
+  readonly seal: Seal;
 }
 
 export interface Runtime {
@@ -36,84 +44,80 @@ export interface Runtime {
   readonly driver: Driver;
   readonly directory: Directory;
   readonly refusals: Refusals;
-  /** Takes the open calls of the ledger into memory; before any door opens. */
+  readonly policies: PolicyBook;
+  readonly approvals: Approvals;
+  /** Takes rules, freezes and the open calls of the ledger into memory; before any door opens. */
   recover(): Promise<number>;
   /** No new work; waits at most `ms` for what workers hold; wakes everybody who waits. */
   drain(ms: number): Promise<{ readonly idle: boolean }>;
+  /** Ends timers, streams and deliveries; the ledger can be closed then. */
+  stop(): Promise<void>;
 }
 
 export function createRuntime(ports: RuntimePorts): Runtime {
-  const { ledger, clock, meters, log } = ports;
+  const { ledger, clock, meters, log, hash } = ports;
   const startedAt = clock.now();
   const hub = new Hub(ports.replica, ports.limits, ports.line, startedAt);
-  const catalog = new Catalog(ledger, ports.hash);
-  const directory = new Directory(ledger, ports.hash);
+  const changed = (): void => void hub.newEpoch();
+  const catalog = new Catalog(ledger, hash, changed);
+  const directory = new Directory(ledger, hash, changed);
+  const policies = new PolicyBook(() => {
+    changed();
+    const current = policies.current();
+    if (current.ok) hub.triggersAre(triggersOf(current.set));
+  });
   const refusals = new Refusals({ ledger, clock, meters, log });
-  const driver = new Driver({ hub, ledger, clock, meters, log, checkFor: (call) => catalog.checkFor(call) });
+  const governing: GovernorPorts = { hub, ledger, catalog, directory, policies, clock };
+  const webhooks = createWebhooks({ ...ports, base64url: (bytes) => ports.base64url(bytes), refusals, door: ports.webhookDoor, seal: ports.seal });
+  const consult: Consult = {
+    async recheck(call) {
+      const look = await lookAgain(governing, call, argsOf(call));
+      return look.ok ? look.clearance : { error: look.error };
+    },
+    endApproval: (call, happening) => approvals.endWithCall(call, happening),
+    trigger: (call, outcome) => approvals.trigger(call, outcome),
+    vet: (offer) => vet({ ledger, clock, log, meters }, offer),
+  };
+  const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: (call) => catalog.factsFor(call), consult });
+  const noticed = (): void => webhooks.poke();
+  const approvals = new Approvals({ ...governing, driver, chance: ports.chance, hash, meters, log, noticed });
   const leaving = new AbortController();
   const admin: AdminPorts = {
-    hub,
+    ...governing,
     driver,
-    ledger,
-    catalog,
-    directory,
+    approvals,
+    counting: new Locks(),
     refusals,
-    clock,
     chance: ports.chance,
-    hash: ports.hash,
+    hash,
     meters,
     draining: leaving.signal,
     base64url: (bytes) => ports.base64url(bytes),
   };
-  const status = (): RuntimeStatus => statusOf(ports, hub, driver, startedAt);
+  const parts: ServicePorts = {
+    ...admin,
+    webhooks: webhooks.service,
+    reconsider: () => reconsider({ ...governing, driver, approvals, log }),
+    status: () => statusOf(ports, hub, driver, startedAt),
+  };
   return {
-    service: serviceOf(admin, status),
+    service: serviceOf(parts),
     driver,
     directory,
     refusals,
-    recover: () => recover(ledger, hub, catalog, driver, clock),
+    policies,
+    approvals,
+    recover: () => recover(parts, webhooks),
     async drain(ms) {
       const drained = driver.drain(ms);
       leaving.abort();
       return drained;
     },
-  };
-}
-
-function serviceOf(ports: AdminPorts, status: () => RuntimeStatus): Service {
-  return {
-    async authenticate(token, requestId) {
-      try {
-        return await storable(ports.directory.authenticate(token, ports.clock.now()));
-      } catch (error) {
-        if (error instanceof SignalboxError && errorTable[error.code].http === 401) ports.refusals.loginRefused(error.code, requestId);
-        throw error;
-      }
+    async stop() {
+      approvals.stop();
+      await webhooks.stop();
+      driver.stop();
     },
-    invoke: (asked, request) => invoke(ports, asked, request),
-    getExecution: (asked, id) => getExecution(ports, asked, id),
-    listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
-    listExecutions: (asked, query) => listExecutions(ports, asked, query),
-    cancel: (asked, id) => cancel(ports, asked, id),
-    resolve: (asked, id, answer) => resolve(ports, asked, id, answer),
-    registerTool: (asked, document, options) => registerTool(ports, asked, document, options),
-    listTools: (asked, limit, cursor) => listTools(ports, asked, limit, cursor),
-    getTool: (asked, tool, version) => getTool(ports, asked, tool, version),
-    activateTool: (asked, tool, version) => activateTool(ports, asked, tool, version),
-    createKey: (asked, key) => createKey(ports, asked, key),
-    listKeys: (asked) => listKeys(ports, asked),
-    revokeKey: (asked, keyId) => revokeKey(ports, asked, keyId),
-    createGrant: (asked, grant) => createGrant(ports, asked, grant),
-    listGrants: (asked) => listGrants(ports, asked),
-    revokeGrant: (asked, grantId) => revokeGrant(ports, asked, grantId),
-    listAudit: (asked, filter, limit, cursor) => listAudit(ports, asked, filter, limit, cursor),
-    verifyAudit: (asked) => verifyAudit(ports, asked),
-    async listWorkers(asked) {
-      await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
-      return workerViews(ports.hub.sessions(), asked.principal, ports.clock.now());
-    },
-    status,
-    metrics: () => ports.meters.text(),
   };
 }
 
@@ -133,12 +137,17 @@ function statusOf(ports: RuntimePorts, hub: Hub, driver: Driver, startedAt: numb
   return { version, replica, startedAt, ready: reasons.length === 0, draining: hub.draining, reasons, calls, workers };
 }
 
-async function recover(ledger: Ledger, hub: Hub, catalog: Catalog, driver: Driver, clock: Clock): Promise<number> {
+/** Rules and brakes first, so that no call starts that they would hold; then the calls, and then what time has ended meanwhile. */
+async function recover({ ledger, hub, catalog, policies, approvals, driver, clock }: ServicePorts, webhooks: Webhooks): Promise<number> {
+  await policies.load(ledger);
+  for (const { tenant, tool } of await ledger.freezes()) hub.freeze(tenant, tool);
   let count = 0;
   for await (const row of ledger.openCalls()) {
-    hub.restore(row, await catalog.checkFor(row), clock.now());
+    hub.restore(row, await catalog.factsFor(row), clock.now());
     count++;
   }
   driver.pump();
+  await approvals.sweep();
+  webhooks.start();
   return count;
 }

@@ -2,8 +2,11 @@
 import type { Attempt, Call, CallEvent, CallState, LateResult, Priority } from "./call/types.ts";
 import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
 import type { Page } from "./ledger/port.ts";
-import type { ToolRecord, ToolVersion } from "./registry/types.ts";
-import type { Grant, Key, Principal, Scope } from "./tenancy/types.ts";
+import type { ToolQuery, ToolRecord, ToolVersion } from "./registry/types.ts";
+import type { GovernanceService } from "./service-governance.ts";
+import type { Asked, Grant, Key, Principal, Scope } from "./tenancy/types.ts";
+
+export type { Asked } from "./tenancy/types.ts";
 
 /** An invoke request whose shape a door has checked; what the fields mean is design 04's table. */
 export interface InvokeRequest {
@@ -22,13 +25,6 @@ export interface InvokeRequest {
   readonly priority?: Priority;
   readonly idempotencyKey?: string;
   readonly traceparent?: string;
-}
-
-export interface Asked {
-  readonly principal: Principal;
-  readonly requestId: string;
-  /** Aborts when the caller goes away; only heeded where the request says `cancelOnDisconnect`, and to stop waiting. */
-  readonly signal?: AbortSignal;
 }
 
 /** `settled`: terminal. `parked`: waits for a person. `waiting`: async, or it outlived `waitMs`. */
@@ -107,7 +103,7 @@ export interface RuntimeStatus {
 }
 
 /** Every method throws SignalboxError with a code of the one error table, and nothing else on purpose. */
-export interface Service {
+export interface Service extends GovernanceService {
   /** @param token the credential as the caller sent it, without `Bearer `. */
   authenticate(token: string | undefined, requestId: string): Promise<Principal>;
 
@@ -131,7 +127,7 @@ export interface Service {
     document: unknown,
     options: { readonly activate?: boolean },
   ): Promise<{ readonly version: ToolVersion; readonly alreadyThere: boolean; readonly active: boolean; readonly warnings: readonly string[] }>;
-  listTools(asked: Asked, limit: number, cursor?: string): Promise<Page<ToolRecord>>;
+  listTools(asked: Asked, limit: number, cursor?: string, query?: ToolQuery): Promise<Page<ToolRecord>>;
   getTool(asked: Asked, tool: string, version?: string): Promise<ToolView>;
   activateTool(asked: Asked, tool: string, version: string): Promise<ToolRecord>;
 

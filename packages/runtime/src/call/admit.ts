@@ -1,10 +1,10 @@
 // The first row of a call: admitted to the queue, parked for an approval, or denied for good.
 import type { ErrorBody } from "@signalbox/protocol";
-import { begin, done, set, settle, tellEvent } from "./change.ts";
+import { begin, done, set, settle, tellEvent, type Change } from "./change.ts";
 import type { EditedArgs, StepResult } from "./machine.ts";
-import type { Call, CallIdentity, CallProgress } from "./types.ts";
+import type { Call, CallAllowance, CallIdentity, CallProgress } from "./types.ts";
 
-function newProgress(now: number, startTag: number): CallProgress {
+function newProgress(now: number, startTag: number): Omit<CallProgress, keyof CallAllowance> {
   return {
     state: "queued",
     routingOutcome: null,
@@ -13,6 +13,7 @@ function newProgress(now: number, startTag: number): CallProgress {
     placements: 0,
     mayHaveRun: false,
     effectiveArgsJson: null,
+    argsEditedBy: null,
     approvalId: null,
     startTag,
     notBefore: now,
@@ -55,12 +56,32 @@ export function admit(
   const change = begin({ call: born(identity, now, options.startTag), lease: null }, now);
   const { edited } = options;
   set(change, { queueDeadlineAt: now + options.queueWaitMs, effectiveArgsJson: edited?.argsJson ?? null });
-  tellEvent(change, "requested", {
-    ...requestedData(identity),
-    ...(edited === null ? {} : { nulls_taken_as_absent: edited.pointers }),
-  });
+  tellRequested(change, identity, edited);
   tellEvent(change, "queued", { attempt: 1 });
   change.effects.push({ type: "enqueue" });
+  return done(change, "commit");
+}
+
+/** Parked for people before anything else: no worker hears of it, and it holds no slot. */
+export function park(
+  identity: CallIdentity,
+  now: number,
+  options: {
+    readonly startTag: number;
+    readonly edited: EditedArgs | null;
+    readonly approvalId: string;
+    /** What the event tells of the question. */
+    readonly asked: Readonly<Record<string, unknown>>;
+  },
+): StepResult {
+  const change = begin({ call: born(identity, now, options.startTag), lease: null }, now);
+  set(change, {
+    state: "awaiting_approval",
+    approvalId: options.approvalId,
+    effectiveArgsJson: options.edited?.argsJson ?? null,
+  });
+  tellRequested(change, identity, options.edited);
+  tellEvent(change, "approval_requested", options.asked);
   return done(change, "commit");
 }
 
@@ -71,6 +92,13 @@ export function deny(identity: CallIdentity, now: number, error: ErrorBody): Ste
   tellEvent(change, "requested", requestedData(identity));
   settle(change, "denied", { error, action: "call.denied" });
   return done(change, "commit");
+}
+
+function tellRequested(change: Change, identity: CallIdentity, edited: EditedArgs | null): void {
+  tellEvent(change, "requested", {
+    ...requestedData(identity),
+    ...(edited === null ? {} : { nulls_taken_as_absent: edited.pointers }),
+  });
 }
 
 function requestedData(identity: CallIdentity): Record<string, unknown> {

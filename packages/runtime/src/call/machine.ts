@@ -28,9 +28,34 @@ export interface EditedArgs {
   readonly pointers: readonly string[];
 }
 
+/** Arguments that run in place of those that were sent, because people chose or let by them. */
+export interface ApprovedArgs {
+  readonly argsJson: string;
+  /** The person who changed them. */
+  readonly editedBy: string;
+  /** What the rules for these very arguments leave of time and size. */
+  readonly timeoutMs: number;
+  readonly resultBytesMax: number;
+}
+
 export type Happening =
-  | { readonly type: "approved"; readonly by: readonly string[] }
-  | { readonly type: "rejected"; readonly error: ErrorBody }
+  /** `args`: changed by the very word that approves; null = as the call has them. */
+  | { readonly type: "approved"; readonly by: readonly string[]; readonly args: ApprovedArgs | null }
+  | { readonly type: "rejected"; readonly error: ErrorBody; readonly by: string | null }
+  /** People are asked (again): a rule wants it, after a routing outcome or an edit, or another role goes on asking. */
+  | {
+      readonly type: "asked";
+      readonly approvalId: string;
+      /** Why a queued call is parked; null for a call that is parked already. */
+      readonly outcome: "no_handler" | "capacity_exhausted" | null;
+      /** Arguments that were changed while it waits; null = they stand. */
+      readonly args: ApprovedArgs | null;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  /** It waited for a slot, and today it may not run any more. */
+  | { readonly type: "barred"; readonly error: ErrorBody }
+  /** A freeze was lifted: what it held up gets its time in the queue anew. */
+  | { readonly type: "thawed" }
   | { readonly type: "assign"; readonly workerId: string; readonly incarnation: string; readonly replica: string }
   | { readonly type: "accepted"; readonly fence: number }
   | { readonly type: "started"; readonly fence: number }

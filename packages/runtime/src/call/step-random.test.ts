@@ -16,8 +16,13 @@ const output = { json: "1", hash: "h", bytes: 1 };
 
 const sayings: fc.Arbitrary<Saying> = fc.oneof(
   fc.constantFrom<Saying>(
-    () => ({ type: "approved", by: ["user:bo"] }),
-    () => ({ type: "rejected", error }),
+    () => ({ type: "approved", by: ["user:bo"], args: null }),
+    () => ({ type: "approved", by: ["user:bo"], args: { argsJson: '{"amount":1}', editedBy: "user:bo", timeoutMs: 5_000, resultBytesMax: 100 } }),
+    () => ({ type: "rejected", error, by: null }),
+    () => ({ type: "asked", approvalId: "apr_1", outcome: "no_handler", args: null, data: {} }),
+    () => ({ type: "asked", approvalId: "apr_2", outcome: null, args: null, data: {} }),
+    () => ({ type: "barred", error }),
+    () => ({ type: "thawed" }),
     () => ({ type: "assign", workerId: "w1", incarnation: "i1", replica: "r1" }),
     () => ({ type: "assign", workerId: "w2", incarnation: "i1", replica: "r1" }),
     (fence) => ({ type: "accepted", fence }),
@@ -101,7 +106,7 @@ function check(before: Live, outcome: StepResult, now: number): void {
     expect(only(outcome.effects, "audit").at(-1)?.draft.status).toBe(call.state);
     expect(only(outcome.effects, "tell")).toHaveLength(1);
     expect(call.settledAt).toBe(now);
-  } else if (call.state !== "indeterminate") {
+  } else if (call.state !== "indeterminate" && call.state !== "awaiting_approval") {
     expect(nextDueAt(call, now)).toBeLessThan(Number.POSITIVE_INFINITY);
   }
   if (ended.length > 0 || call.state !== before.call.state) expect(outcome.durability).toBe(call.state === "running" ? "lazy" : "commit");

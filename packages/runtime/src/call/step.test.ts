@@ -11,8 +11,12 @@ const output = { json: '"seen"', hash: "h1", bytes: 6 };
 
 /** Everything that can happen, under the fence 1; `%old` is said under a fence that is over, 0. */
 const happenings: Readonly<Record<string, Happening>> = {
-  approved: { type: "approved", by: ["user:bo"] },
-  rejected: { type: "rejected", error },
+  approved: { type: "approved", by: ["user:bo"], args: null },
+  asked: { type: "asked", approvalId: "apr_2", outcome: "no_handler", args: null, data: {} },
+  askedAgain: { type: "asked", approvalId: "apr_2", outcome: null, args: null, data: {} },
+  barred: { type: "barred", error },
+  thawed: { type: "thawed" },
+  rejected: { type: "rejected", error, by: null },
   assign,
   accepted: { type: "accepted", fence: 1 },
   started: { type: "started", fence: 1 },
@@ -54,8 +58,18 @@ const oldFences: Row = {
 const notHeld: Row = { succeeded: "refused old_fence", failed: "refused old_fence", resultOld: "refused old_fence", due: "refused not_due" };
 
 const rows: Readonly<Record<string, { safe: Row; unsafe?: Row }>> = {
-  awaiting_approval: { safe: { ...notHeld, approved: "queued", rejected: "denied", cancel: "cancelled" } },
-  queued: { safe: { ...notHeld, assign: "dispatched", cancel: "cancelled" } },
+  awaiting_approval: { safe: { ...notHeld, approved: "queued", rejected: "denied", asked: "awaiting_approval", askedAgain: "awaiting_approval", cancel: "cancelled" } },
+  queued: {
+    safe: {
+      ...notHeld,
+      assign: "dispatched",
+      asked: "awaiting_approval",
+      askedAgain: "refused asked_without_outcome",
+      barred: "denied",
+      thawed: "queued",
+      cancel: "cancelled",
+    },
+  },
   dispatched: {
     safe: {
       ...oldFences,
@@ -113,6 +127,8 @@ const rows: Readonly<Record<string, { safe: Row; unsafe?: Row }>> = {
       succeeded: "refused old_fence",
       failed: "refused old_fence",
       resultOld: "refused old_fence",
+      askedAgain: "indeterminate",
+      asked: "indeterminate",
       confirm: "succeeded",
       confirmNothing: "refused confirm_needs_output",
       retry: "queued",

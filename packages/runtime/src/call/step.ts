@@ -3,7 +3,19 @@ import { accepted, cancel, disowned, due, late, missing, nack, renew, result, st
 import type { Happening, Live, MachineLimits, StepResult } from "./machine.ts";
 import { refused } from "./change.ts";
 import type { CallState } from "./types.ts";
-import { approved, assign, cancelWaiting, parkedDue, queueDue, rejected, resolve } from "./waiting.ts";
+import {
+  approved,
+  askedInQueue,
+  askedWhileParked,
+  assign,
+  barred,
+  cancelWaiting,
+  parkedDue,
+  queueDue,
+  rejected,
+  resolve,
+  thawed,
+} from "./waiting.ts";
 
 type Handler<T extends Happening["type"]> = (
   live: Live,
@@ -27,11 +39,18 @@ const leased: Row = { accepted, started, result, nack, cancel, renew, missing, d
 const settled: Row = { result: settledResult };
 
 export const transitions: Readonly<Record<CallState, Row>> = {
-  awaiting_approval: { approved, rejected, cancel: cancelWaiting, due: (live, _event, now) => parkedDue(live, now), result: lateResult },
-  queued: { assign, cancel: cancelWaiting, due: queueDue, result: lateResult },
+  awaiting_approval: {
+    approved,
+    rejected,
+    asked: askedWhileParked,
+    cancel: cancelWaiting,
+    due: (live, _event, now) => parkedDue(live, now),
+    result: lateResult,
+  },
+  queued: { assign, asked: askedInQueue, barred, thawed, cancel: cancelWaiting, due: queueDue, result: lateResult },
   dispatched: leased,
   running: leased,
-  indeterminate: { resolve, result: lateResult },
+  indeterminate: { resolve, asked: askedWhileParked, result: lateResult },
   denied: settled,
   succeeded: settled,
   failed: settled,

@@ -38,11 +38,19 @@ export interface Decision {
   readonly outcome: "allow" | "deny" | "require_approval";
   readonly reason: string;
   readonly rules: readonly MatchedRule[];
+  /** What the rules oblige the call to, where they do (JSON data: limits, sandbox, egress, paths). */
+  readonly obligations?: Readonly<Record<string, unknown>>;
   readonly spentMicros: number;
 }
 
+/** Time and size that are left to a call; a person's edit can cut them, for other arguments have other rules. */
+export interface CallAllowance {
+  readonly timeoutMs: number;
+  readonly resultBytesMax: number;
+}
+
 /** What never changes after admission. Times are wall clock, ms since 1970. */
-export interface CallIdentity {
+export interface CallIdentity extends CallAllowance {
   readonly tenant: string;
   readonly callId: string;
   readonly project: string;
@@ -76,14 +84,12 @@ export interface CallIdentity {
   readonly priority: Priority;
   readonly decision: Decision;
   readonly admittedAt: number;
-  readonly timeoutMs: number;
   readonly graceMs: number;
-  readonly resultBytesMax: number;
   readonly totalDeadlineAt: number | null;
 }
 
 /** What the machine moves. */
-export interface CallProgress {
+export interface CallProgress extends CallAllowance {
   readonly state: CallState;
   readonly routingOutcome: RoutingOutcome | null;
   readonly fence: number;
@@ -94,6 +100,8 @@ export interface CallProgress {
   readonly mayHaveRun: boolean;
   /** Arguments after a person's edit; JSON text, null = as sent. */
   readonly effectiveArgsJson: string | null;
+  /** The person whose arguments run in place of those that were sent; null when nobody changed them. */
+  readonly argsEditedBy: string | null;
   readonly approvalId: string | null;
   /** Fair-queue tag, given at admission; smaller is served first. */
   readonly startTag: number;

@@ -47,7 +47,7 @@ describe("approvals", () => {
   };
 
   test("approved: queued, with its 30 s from now", () => {
-    const outcome = play(waiting(), { type: "approved", by: ["user:bo", "user:cy"] }, 90_000);
+    const outcome = play(waiting(), { type: "approved", by: ["user:bo", "user:cy"], args: null }, 90_000);
     expect(outcome.live.call).toMatchObject({ state: "queued", enqueuedAt: 1_090_000, notBefore: 1_090_000, queueDeadlineAt: 1_120_000, startTag: 1, attempt: 1 });
     expect(outline(outcome.effects)).toEqual(["event:approved", "event:queued", "enqueue"]);
     expect(told(outcome.effects)).toEqual([
@@ -58,7 +58,7 @@ describe("approvals", () => {
 
   test("rejected: denied, with the error that was given", () => {
     const error = errorBody("approval_expired", "nobody decided in time");
-    const outcome = play(waiting(), { type: "rejected", error }, 90_000);
+    const outcome = play(waiting(), { type: "rejected", error, by: null }, 90_000);
     expect(outcome.live.call).toMatchObject({ state: "denied", error, settledAt: 1_090_000 });
     expect(only(outcome.effects, "audit")[0]?.draft).toMatchObject({ action: "call.denied", status: "denied", errorCode: "approval_expired" });
   });

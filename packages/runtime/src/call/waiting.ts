@@ -1,6 +1,6 @@
 // Transitions of a call that no worker holds: queued, waiting for an approval, or parked as indeterminate.
-import { begin, done, endError, refused, requeue, set, settle, tellAudit, tellEvent } from "./change.ts";
-import type { Happening, Live, MachineLimits, StepResult } from "./machine.ts";
+import { begin, done, endError, refused, requeue, set, settle, tellAudit, tellEvent, type Change } from "./change.ts";
+import type { ApprovedArgs, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
 import type { Attempt } from "./types.ts";
 
 type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
@@ -71,22 +71,70 @@ export function queueDue(live: Live, event: Of<"due">, now: number): StepResult 
 
 export function approved(live: Live, event: Of<"approved">, now: number, limits: MachineLimits): StepResult {
   const change = begin(live, now);
+  takeArgs(change, event.args);
   set(change, {
     state: "queued",
+    routingOutcome: null,
     enqueuedAt: now,
     notBefore: now,
     queueDeadlineAt: now + limits.queueWaitMs,
   });
-  tellEvent(change, "approved", { by: event.by });
+  const { argsEditedBy } = change.call;
+  tellEvent(change, "approved", { by: event.by, ...(argsEditedBy === null ? {} : { edited_by: argsEditedBy }) });
   tellEvent(change, "queued", { attempt: live.call.attempt });
   change.effects.push({ type: "enqueue" });
   return done(change, "commit");
 }
 
+/** Other arguments have other rules: what those leave of time and size holds too. */
+function takeArgs(change: Change, args: ApprovedArgs | null): void {
+  if (args === null) return;
+  const { argsJson, editedBy, timeoutMs, resultBytesMax } = args;
+  set(change, { effectiveArgsJson: argsJson, argsEditedBy: editedBy, timeoutMs, resultBytesMax });
+}
+
 export function rejected(live: Live, event: Of<"rejected">, now: number): StepResult {
+  const change = begin(live, now);
+  settle(change, "denied", { error: event.error, action: "call.denied", ...(event.by === null ? {} : { by: event.by }) });
+  return done(change, "commit");
+}
+
+/** Nothing was handed to anybody, so a call that may not run today has not run. */
+export function barred(live: Live, event: Of<"barred">, now: number): StepResult {
   const change = begin(live, now);
   settle(change, "denied", { error: event.error, action: "call.denied" });
   return done(change, "commit");
+}
+
+/** Out of the queue, because a rule wants people to say what becomes of a call that nobody could take. */
+export function askedInQueue(live: Live, event: Of<"asked">, now: number): StepResult {
+  if (event.outcome === null) return refused("asked_without_outcome");
+  const change = begin(live, now);
+  set(change, {
+    state: "awaiting_approval",
+    routingOutcome: event.outcome,
+    approvalId: event.approvalId,
+    queueDeadlineAt: null,
+  });
+  tellEvent(change, "approval_requested", { ...event.data, routing_outcome: event.outcome });
+  change.effects.push({ type: "tell" });
+  return done(change, "commit");
+}
+
+/** The question is another now: its arguments were changed, another role is asked, or somebody is asked at all. */
+export function askedWhileParked(live: Live, event: Of<"asked">, now: number): StepResult {
+  const change = begin(live, now);
+  takeArgs(change, event.args);
+  set(change, { approvalId: event.approvalId });
+  tellEvent(change, "approval_requested", event.data);
+  return done(change, "commit");
+}
+
+export function thawed(live: Live, _event: Of<"thawed">, now: number, limits: MachineLimits): StepResult {
+  const change = begin(live, now);
+  set(change, { queueDeadlineAt: Math.max(now, live.call.notBefore) + limits.queueWaitMs });
+  tellEvent(change, "queued", { attempt: live.call.attempt, reason: "unfrozen" });
+  return done(change, "lazy");
 }
 
 export function parkedDue(live: Live, now: number): StepResult {

@@ -87,3 +87,24 @@ test.each(["{", "{}", `{"url":"nonsense","key":"k"}`, "null"])(
 test.each(["nonsense", "ftp://box.test"])("%s is no URL", async (url) => {
   await expect(find({ url, key: "k" })).rejects.toThrow(`"${url}" is not a URL of a runtime`);
 });
+
+const platform = { platform: true } as const;
+
+test("--platform takes the operator's key in place of the ordinary one, and neither stands in for the other", async () => {
+  const path = await writeClientFile({ ...local, platform_key: "sbx_platform" });
+  expect((await find(platform)).connection).toEqual({ url: local.url, key: "sbx_platform" });
+  expect((await find()).connection.key).toBe("sbx_file");
+  const env = { SIGNALBOX_KEY: "sbx_env", SIGNALBOX_PLATFORM_KEY: "sbx_platform_env" };
+  expect((await find(platform, env)).connection.key).toBe("sbx_platform_env");
+  expect((await find(platform, { SIGNALBOX_KEY: "sbx_env" })).connection.key).toBe("sbx_platform");
+  expect((await find({ ...platform, key: "sbx_flag" }, env)).connection.key).toBe("sbx_flag");
+  await writeClientFile(local);
+  await expect(find(platform)).rejects.toMatchObject({
+    exitCode: 3,
+    code: "no_platform_key",
+    message: `no key of the platform's operator is known for ${local.url}: ${path} has none`,
+  });
+  await expect(find({ ...platform, url: "https://elsewhere.test" }, { SIGNALBOX_KEY: "k" })).rejects.toMatchObject({
+    code: "no_platform_key",
+  });
+});

@@ -15,10 +15,13 @@ export interface Connection {
 export interface ConnectionFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
+  /** Speak as the platform's operator. */
+  readonly platform?: boolean | undefined;
 }
 
 interface ClientFile extends Connection {
   readonly path: string;
+  readonly platformKey: string | undefined;
 }
 
 /** How many folders up a client file is looked for; guards against paths without end. */
@@ -27,17 +30,23 @@ const foldersMax = 64;
 /**
  * The file's key is only ever sent to the file's URL, and a key from elsewhere only to a URL that was named with it or
  * stands on this machine: a client file that somebody planted in a folder above must not get to see it.
+ *
+ * With `platform` the operator's key takes the place of the ordinary one in the environment and in the file, and never
+ * the other way round: what was meant for the platform must not be done to a tenant.
  * @throws CliError when no runtime or no key is known
  */
 export async function findConnection(io: Io, flags: ConnectionFlags): Promise<Connection> {
+  const platform = flags.platform === true;
   const url = given(flags.url) ?? given(io.env["SIGNALBOX_URL"]);
-  const key = given(flags.key) ?? given(io.env["SIGNALBOX_KEY"]);
+  const key = given(flags.key) ?? given(io.env[platform ? "SIGNALBOX_PLATFORM_KEY" : "SIGNALBOX_KEY"]);
   if (url !== undefined) checkUrl(url);
   if (url !== undefined && key !== undefined) return { url, key };
   const file = await nearestClientFile(io);
   if (url !== undefined) {
-    if (file !== undefined && sameOrigin(file.url, url)) return { url, key: file.key };
-    throw new CliError(`no key for ${url}`, { code: "no_key", exitCode: exitCodes.refused });
+    if (file !== undefined && sameOrigin(file.url, url)) return { url, key: keyOf(file, platform) };
+    throw platform
+      ? noPlatformKey(url)
+      : new CliError(`no key for ${url}`, { code: "no_key", exitCode: exitCodes.refused });
   }
   if (file === undefined) {
     throw new CliError(
@@ -48,10 +57,24 @@ export async function findConnection(io: Io, flags: ConnectionFlags): Promise<Co
       },
     );
   }
-  if (key === undefined) return { url: file.url, key: file.key };
+  if (key === undefined) return { url: file.url, key: keyOf(file, platform) };
   if (isLoopback(file.url)) return { url: file.url, key };
   throw new CliError(`a key was given, but the URL would come from ${file.path}, and it is not on this machine`, {
     next: `name the URL too: --url ${file.url}`,
+  });
+}
+
+function keyOf(file: ClientFile, platform: boolean): string {
+  if (!platform) return file.key;
+  if (file.platformKey === undefined) throw noPlatformKey(file.url, file.path);
+  return file.platformKey;
+}
+
+function noPlatformKey(url: string, path?: string): CliError {
+  const place = path === undefined ? "" : `: ${path} has none`;
+  return new CliError(`no key of the platform's operator is known for ${url}${place}`, {
+    code: "no_platform_key",
+    exitCode: exitCodes.refused,
   });
 }
 
@@ -112,11 +135,12 @@ function parseClientFile(text: string, path: string): ClientFile {
   } catch {
     value = undefined;
   }
-  const { url, key } = (typeof value === "object" && value !== null ? value : {}) as { url?: unknown; key?: unknown };
+  const known: Readonly<Record<string, unknown>> = typeof value === "object" && value !== null ? { ...value } : {};
+  const { url, key, platform_key: platformKey } = known;
   if (typeof url !== "string" || typeof key !== "string" || !URL.canParse(url)) {
     throw new CliError(`${path} is not a client file: it needs {"url": …, "key": …}`, {
       next: "start the runtime again (signalbox dev), or make a new key: signalbox keys reset --local",
     });
   }
-  return { url, key, path };
+  return { url, key, path, platformKey: typeof platformKey === "string" ? platformKey : undefined };
 }

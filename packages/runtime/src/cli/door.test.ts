@@ -1,7 +1,11 @@
 // The command line against the real HTTP door: both must mean the same by every route, field and code.
-import { expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { cli } from "../../../../test/support/command-line.ts";
 import { openDoor } from "../../../../test/support/http-door.ts";
+import { scriptedApprovalId, scriptedWebhookId } from "../../../../test/support/scripted-governance.ts";
 import { scriptedCall, scriptedCallId } from "../../../../test/support/scripted-service.ts";
 import type { InvokeRequest, Service } from "../service.ts";
 
@@ -36,6 +40,80 @@ test.each([
   [["grants", "revoke", "grant_1"], "is revoked"],
   [["audit", "list", "--principal", "user:alice", "--call", scriptedCallId], "ACTION"],
   [["audit", "verify"], "the chain holds"],
+  [["tools", "search", "echo", "says", "--category", "demo", "--owner", "me", "--label", "tier=1"], "echo"],
+  [["tools", "pin", "echo", "^1"], "is pinned to"],
+  [["tools", "unpin", "echo"], "is not pinned any more"],
+  [["tools", "pins", "--limit", "5"], "PINNED TO"],
+  [["tools", "rollback", "echo"], "is active, not"],
+  [["tools", "rollback", "echo@1.0.0"], "is active, not"],
+  [["tools", "history", "echo"], "ACTIVE FROM"],
+  [["tools", "deprecate", "echo@1.2.0"], "echo@1.2.0 is"],
+  [["tools", "deprecate", "echo@1.2.0", "--undo"], "echo@1.2.0 is"],
+  [["tools", "quarantine", "echo", "--reason", "leaks"], "quarantine"],
+  [["tools", "release", "echo@1.2.0", "--reason", "mended"], "quarantine"],
+  [["tools", "enable", "echo", "--project", "default"], "enabled"],
+  [["tools", "disable", "echo"], "in project default"],
+  [["tools", "projects"], "STATE"],
+  [
+    ["policies", "list", "--level", "tenant", "--status", "active", "--name", "x", "--limit", "5"],
+    "payments-need-a-person",
+  ],
+  [["policies", "show", "payments-need-a-person"], `"n": 9007199254740993`],
+  [["policies", "activate", "payments-need-a-person@1.0.0"], "payments-need-a-person@1.0.0 is"],
+  [["policies", "withdraw", "payments-need-a-person@1.0.0"], "payments-need-a-person@1.0.0 is"],
+  [
+    [
+      "policies",
+      "explain",
+      "echo@^1",
+      "--input",
+      `{"n":1}`,
+      "--principal",
+      "user:ann",
+      "--role",
+      "clerk",
+      "--now",
+      "2027-01-31T12:00:00Z",
+    ],
+    "The call would be",
+  ],
+  [
+    [
+      "policies",
+      "explain",
+      "echo",
+      "--trigger",
+      "dispatch.no_handler",
+      "--environment",
+      "",
+      "--agent",
+      "",
+      "--context",
+      "{}",
+    ],
+    "call",
+  ],
+  [["policies", "default"], "DEFAULT"],
+  [["policies", "default", "deny", "--project", "default"], "default"],
+  [["policies", "default", "none"], "default"],
+  [
+    ["approvals", "list", "--mine", "--tool", "echo", "--requester", "user:vic", "--project", "default"],
+    scriptedApprovalId,
+  ],
+  [["approvals", "show", scriptedApprovalId], `"amount": 9007199254740993`],
+  [["approvals", "approve", scriptedApprovalId, "--comment", "fine", "--comprehended"], "approved"],
+  [["approvals", "approve", scriptedApprovalId, "--args-hash", "ah1", "--args", `{"amount":1}`], "approved"],
+  [["approvals", "reject", scriptedApprovalId, "--args-hash", "ah1", "--comment", "no"], "1 of 2"],
+  [["projects", "list"], "ENVIRONMENT"],
+  [["projects", "set", "shop", "--environment", "production"], "environment"],
+  [["freeze", "--tool", "echo", "--reason", "incident"], "is frozen"],
+  [["freeze"], "is frozen"],
+  [["freeze", "--list"], "FROZEN"],
+  [["unfreeze", "--tool", "echo"], "echo"],
+  [["webhooks", "add", "https://example.com/hooks", "--type", "approval.requested"], "secret"],
+  [["webhooks", "list"], scriptedWebhookId],
+  [["webhooks", "remove", scriptedWebhookId], "is removed"],
+  [["webhooks", "deliveries", "--webhook", scriptedWebhookId, "--state", "pending"], "dlv_1"],
   [["run", "echo", "--input", `{"message":"hi"}`, "--timeout", "5s", "--project", "default"], `"message": "hi"`],
   [["run", "echo", "--async"], scriptedCallId],
 ])("signalbox %j is understood", async (args, shown) => {
@@ -70,6 +148,23 @@ test("what run sends arrives as it was meant", async () => {
     idempotencyKey: "order-1",
   });
   expect(JSON.stringify(request.input)).toBe(`{"n":12345678901234567890}`);
+});
+
+test("policy files and cases arrive as they were written, digit for digit", async () => {
+  const { run, service } = await at();
+  const cwd = await mkdtemp(join(tmpdir(), "signalbox-door-"));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  await writeFile(join(cwd, "p.policy.yaml"), "kind: Policy\nn: 12345678901234567890\n");
+  await writeFile(join(cwd, "cases.yaml"), "cases:\n  - n: 12345678901234567890\n");
+  const within = (...args: readonly string[]) => run(...args.map((arg) => arg.replace("@/", `${cwd}/`)));
+  const published = await within("policies", "publish", "@/p.policy.yaml", "--dry-run");
+  expect([published.code, published.out.split(":")[0]]).toEqual([0, "payments-need-a-person@1.0.0 would be published"]);
+  await within("policies", "test", "@/cases.yaml", "--policies", "@/p.policy.yaml");
+  const asked = (name: string) => service.reached.find(({ method }) => method === name)?.args;
+  expect(JSON.stringify(asked("publishPolicy"))).toBe(`[{"kind":"Policy","n":12345678901234567890},{"dryRun":true}]`);
+  expect(JSON.stringify(asked("testPolicies"))).toBe(
+    `[{"cases":[{"n":12345678901234567890}]},[{"kind":"Policy","n":12345678901234567890}]]`,
+  );
 });
 
 test("a call that ended badly, and one without an end, are told apart", async () => {

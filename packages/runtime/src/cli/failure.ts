@@ -35,6 +35,8 @@ export interface FailureContext {
   readonly paint: Paint;
   readonly json: boolean;
   readonly tool?: string | undefined;
+  readonly approvalId?: string | undefined;
+  readonly policy?: string | undefined;
 }
 
 const faultsShownMax = 20;
@@ -74,14 +76,15 @@ function writeError(io: Io, paint: Paint, message: string, code: string | undefi
   if (next !== undefined) io.stderr.write(`${paint.bold("next:")}  ${plain(next)}\n`);
 }
 
-function reportApiError(error: SignalboxApiError, { io, paint, json, tool }: FailureContext): ExitCode {
+function reportApiError(error: SignalboxApiError, context: FailureContext): ExitCode {
+  const { io, paint, json, tool, approvalId, policy } = context;
   if (json) io.stdout.write(prettyJson(errorObject(error)));
   writeError(
     io,
     paint,
     error.message,
     error.code,
-    nextStep(error.code, { tool, executionId: error.executionId, details: error.details }),
+    nextStep(error.code, { tool, approvalId, policy, executionId: error.executionId, details: error.details }),
   );
   for (const line of faultLines(error.details)) io.stderr.write(`  ${line}\n`);
   if (error.executionId !== undefined) io.stderr.write(paint.dim(`call: ${plainLine(error.executionId)}\n`));

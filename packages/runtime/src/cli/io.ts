@@ -37,6 +37,8 @@ export interface Delays {
   /** Between two looks at a call that has yet to end: the first and the longest. */
   readonly lookFirstMs: number;
   readonly lookMsMax: number;
+  /** Between two looks of a `--watch`, where `--interval` says nothing. */
+  readonly followMs: number;
 }
 
 /** What the commands that work on the local data folder, and `dev`, ask of the composition root. */

@@ -28,3 +28,8 @@ export function prettyJson(value: unknown): string {
   const text = JSON.stringify(value, null, 2) ?? "null";
   return `${text.replace(unseen, escaped)}\n`;
 }
+
+/** On one line, for output that goes on: a line feed ends the record. */
+export function jsonLine(value: unknown): string {
+  return `${JSON.stringify(value).replace(unseen, escaped)}\n`;
+}

@@ -22,7 +22,7 @@ const io: Io = {
     return () => process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
   },
   exitNow: (code) => process.exit(code),
-  delays: { progressAfterMs: 1_000, lookFirstMs: 200, lookMsMax: 2_000 },
+  delays: { progressAfterMs: 1_000, lookFirstMs: 200, lookMsMax: 2_000, followMs: 1_000 },
   compose: () => import("../compose.ts"),
 };
 

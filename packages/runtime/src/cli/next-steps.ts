@@ -5,11 +5,15 @@ export interface ErrorContext {
   /** As it was asked for; empty when the command concerns none. */
   readonly tool?: string | undefined;
   readonly executionId?: string | undefined;
+  /** The approval that the command concerns. */
+  readonly approvalId?: string | undefined;
+  /** How to look at the policy that denied the call. */
+  readonly policy?: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 /** Codes of the client and of the command line itself. */
-type OwnCode = "unreachable" | "unreadable_answer" | "no_runtime" | "no_key";
+type OwnCode = "unreachable" | "unreadable_answer" | "no_runtime" | "no_key" | "no_platform_key";
 
 type Step = string | ((context: ErrorContext) => string);
 
@@ -17,20 +21,41 @@ const showTool = ({ tool }: ErrorContext): string => `signalbox tools show ${too
 const showCall = ({ executionId }: ErrorContext): string =>
   executionId === undefined ? "signalbox calls list" : `signalbox calls show ${executionId}`;
 
+/** The approval that the command is about, or that the error names. */
+const approvalOf = ({ approvalId, details }: ErrorContext): string | undefined =>
+  approvalId ?? (typeof details["approval_id"] === "string" ? details["approval_id"] : undefined);
+const showApproval =
+  (otherwise: Step): Step =>
+  (context) => {
+    const id = approvalOf(context);
+    if (id !== undefined) return `signalbox approvals show ${id}`;
+    return typeof otherwise === "string" ? otherwise : otherwise(context);
+  };
+
 const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   unauthenticated:
     "check the key: --key, SIGNALBOX_KEY or .signalbox/client.json; a lost local key: signalbox keys reset --local",
   token_expired: "make a new key: signalbox keys create (with a key that is still valid)",
   key_revoked: "use another key, or make one: signalbox keys create",
-  forbidden: "ask an administrator for the scope or permission named above: signalbox grants create",
-  policy_error: "the policy itself is broken; an administrator has to correct it",
+  forbidden: (context) => {
+    if (context.policy !== undefined) return context.policy;
+    // A vote that was refused says so with a reason; what is missing then is another person, or a role.
+    if (context.approvalId !== undefined && typeof context.details["reason"] === "string")
+      return `signalbox approvals show ${context.approvalId}`;
+    return "ask an administrator for the scope or permission named above: signalbox grants create";
+  },
+  policy_error: ({ policy }) => policy ?? "the policy itself is broken; an administrator has to correct it",
   integrity_violation: "compare the worker's build with the identities and digests that the tool's manifest allows",
-  approval_denied: showCall,
+  approval_denied: showApproval(showCall),
   approval_expired: "make the call again, and have it approved in time",
   tool_not_found: "signalbox tools list",
   execution_not_found: "signalbox calls list",
   key_not_found: "signalbox keys list",
   grant_not_found: "signalbox grants list",
+  approval_not_found: "see which there are: signalbox approvals list --all",
+  policy_not_found: "signalbox policies list",
+  project_not_found: "signalbox projects list",
+  webhook_not_found: "signalbox webhooks list",
   worker_not_found: "signalbox workers list",
   route_not_found: "check the URL: this runtime may be older than this command line (signalbox status)",
   invalid_input: ({ tool }) =>
@@ -39,8 +64,8 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
       : `compare with the schema: signalbox tools show ${tool} --json`,
   payload_too_large: "send less, or pass a reference in place of the data",
   idempotency_conflict: "use another --idempotency-key, or the same tool, version and input as the first time",
-  approval_closed: showCall,
-  conflict: "look at what is there now, then decide again",
+  approval_closed: showApproval(showCall),
+  conflict: showApproval("look at what is there now, then decide again"),
   rate_limited: "wait a moment and try again",
   quota_exceeded: "wait for the quota's next period, or ask an administrator to raise it",
   queue_full: "wait until calls have ended: signalbox calls list --status queued",
@@ -69,6 +94,8 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   unreadable_answer: "check the URL: --url, SIGNALBOX_URL or .signalbox/client.json",
   no_runtime: "start one with: signalbox dev",
   no_key: "give one: --key, or SIGNALBOX_KEY",
+  no_platform_key:
+    "give one: --key, or SIGNALBOX_PLATFORM_KEY; on this machine start the runtime again, it writes one: signalbox dev",
 };
 
 /** Undefined for a code that this version does not know. */

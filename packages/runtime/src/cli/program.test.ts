@@ -41,7 +41,13 @@ test("help names every command and the exit codes, and goes to stdout", async ()
     "run",
     "calls",
     "keys",
+    "approvals",
+    "policies",
+    "freeze",
+    "unfreeze",
+    "projects",
     "grants",
+    "webhooks",
     "audit",
     "workers",
     "completion",
@@ -167,6 +173,8 @@ test("bash completes commands, sub-commands and flags", async () => {
   expect(await complete("calls", "")).toEqual(["list", "show", "events", "cancel", "resolve", "--help"]);
   expect(await complete("calls", "resolve", "exec_1", "--c")).toEqual(["--comment"]);
   expect(await complete("run", "calls", "--idem")).toEqual(["--idempotency-key"]);
+  expect(await complete("approvals", "")).toEqual(["list", "show", "approve", "reject", "--help"]);
+  expect(await complete("policies", "explain", "payments.charge", "--pr")).toEqual(["--principal", "--project"]);
 });
 
 test("zsh and fish get scripts of their own; another shell is refused", async () => {

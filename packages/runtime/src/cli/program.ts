@@ -1,16 +1,21 @@
 // The tree of commands, and the one function that runs a command line.
 import { Command, CommanderError } from "commander";
+import { addApprovals } from "./commands/approvals.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addCalls } from "./commands/calls.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDev } from "./commands/dev.ts";
+import { addFreeze } from "./commands/freeze.ts";
 import { addGrants } from "./commands/grants.ts";
 import { addInit } from "./commands/init.ts";
 import { addKeys } from "./commands/keys.ts";
+import { addPolicies } from "./commands/policies.ts";
+import { addProjects } from "./commands/projects.ts";
 import { addRun } from "./commands/run.ts";
 import { addStatus } from "./commands/status.ts";
 import { addTools } from "./commands/tools.ts";
 import { addValidate } from "./commands/validate.ts";
+import { addWebhooks } from "./commands/webhooks.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { version } from "../version.ts";
 import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
@@ -23,6 +28,8 @@ const epilogue = `
 Where it connects:
   --url and --key, or SIGNALBOX_URL and SIGNALBOX_KEY, or the nearest
   .signalbox/client.json in this folder or above (\`signalbox dev\` writes one).
+  With --platform (policies, tools, freeze) it speaks as the platform's operator:
+  SIGNALBOX_PLATFORM_KEY, or platform_key of that file.
 
 ${exitCodesHelp}`;
 
@@ -66,9 +73,14 @@ function buildProgram(io: Io, result: Result): Command {
     addTools,
     addRun,
     addCalls,
+    addApprovals,
+    addPolicies,
+    addFreeze,
     addWorkers,
+    addProjects,
     addKeys,
     addGrants,
+    addWebhooks,
     addAudit,
   ])
     add(program, runs);

@@ -2,7 +2,7 @@
 import type { Client } from "@signalbox/client";
 import type { Command } from "commander";
 import { findConnection } from "./config.ts";
-import type { ConnectionFlags } from "./config.ts";
+import type { Connection, ConnectionFlags } from "./config.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { CliError, Interrupted, reportFailure } from "./failure.ts";
@@ -13,13 +13,20 @@ import type { Paint } from "./paint.ts";
 import { table } from "./table.ts";
 import type { Column } from "./table.ts";
 
+export interface About {
+  tool?: string;
+  approvalId?: string;
+  /** The command that shows the policy which denied it. */
+  policy?: string;
+}
+
 export interface Session {
   readonly io: Io;
   /** For stdout. */
   readonly paint: Paint;
   readonly json: boolean;
   /** What the command is about, for the next step after an error. */
-  readonly about: { tool?: string };
+  readonly about: About;
   /** Aborts at Ctrl-C. */
   readonly signal: AbortSignal;
   /** The API's object with `--json`, else what `human` says. */
@@ -44,6 +51,12 @@ export interface Runs {
     command: Command,
     act: (session: OnlineSession, args: readonly string[], options: Options) => Promise<Outcome>,
   ): void;
+  /** The same for commands that the platform's operator has, too: adds `--platform`. */
+  operator<Options>(
+    command: Command,
+    act: (session: OnlineSession, args: readonly string[], options: Options) => Promise<Outcome>,
+    how?: Operating,
+  ): void;
   /** For commands that work without one: adds `--json`. */
   offline<Options>(
     command: Command,
@@ -51,6 +64,12 @@ export interface Runs {
   ): void;
   /** For commands that a flag turns from one kind into the other. */
   either<Options>(command: Command, acts: Either<Options>): void;
+}
+
+/** What `--platform` means for one command. */
+export interface Operating {
+  /** Everybody may read what is the platform's: without the operator's key the ordinary one asks for it. */
+  readonly anybodyReads: boolean;
 }
 
 export interface Either<Options> {
@@ -68,9 +87,9 @@ export interface Result {
 
 export function runsWith(io: Io, result: Result): Runs {
   const online =
-    <Options>(act: Either<Options>["online"]): Act =>
+    <Options>(act: Either<Options>["online"], how?: Operating): Act =>
     async (session, args, options) => {
-      const connection = await findConnection(io, options as ConnectionFlags);
+      const connection = await connectionFor(io, options as ConnectionFlags, how);
       const { createClient } = await import("@signalbox/client");
       return act(
         { ...session, client: createClient({ ...connection, parse: parseExact, attemptsMax }) },
@@ -85,6 +104,10 @@ export function runsWith(io: Io, result: Result): Runs {
     online(command, act) {
       start(connectionFlags(command), online(act));
     },
+    operator(command, act, how) {
+      const flag = "as the platform's operator: with platform_key of client.json, or SIGNALBOX_PLATFORM_KEY";
+      start(connectionFlags(command).option("--platform", flag), online(act, how));
+    },
     offline<Options>(command: Command, act: Either<Options>["offline"]) {
       start(command.option("--json", "print JSON"), (session, args, options) => act(session, args, options as Options));
     },
@@ -95,6 +118,16 @@ export function runsWith(io: Io, result: Result): Runs {
       });
     },
   };
+}
+
+async function connectionFor(io: Io, flags: ConnectionFlags, how: Operating | undefined): Promise<Connection> {
+  try {
+    return await findConnection(io, flags);
+  } catch (error) {
+    const own = how?.anybodyReads === true && error instanceof CliError && error.code === "no_platform_key";
+    if (!own) throw error;
+    return findConnection(io, { ...flags, platform: false });
+  }
 }
 
 function connectionFlags(command: Command): Command {
@@ -113,7 +146,7 @@ async function perform(io: Io, result: Result, given: readonly unknown[], act: A
     .slice(0, -2)
     .flatMap((one) => (Array.isArray(one) ? (one as string[]) : typeof one === "string" ? [one] : []));
   const json = options.json === true;
-  const about: { tool?: string } = {};
+  const about: About = {};
   const stopping = new AbortController();
   const unlisten = io.onStop(() => {
     if (stopping.signal.aborted) io.exitNow(exitCodes.interrupted);
@@ -122,13 +155,13 @@ async function perform(io: Io, result: Result, given: readonly unknown[], act: A
   try {
     result.exitCode = (await act(sessionFor(io, json, about, stopping.signal), args, options)) ?? exitCodes.ok;
   } catch (error) {
-    result.exitCode = reportFailure(error, { io, paint: paintFor(io, io.errIsTTY), json, tool: about.tool });
+    result.exitCode = reportFailure(error, { io, paint: paintFor(io, io.errIsTTY), json, ...about });
   } finally {
     unlisten();
   }
 }
 
-function sessionFor(io: Io, json: boolean, about: { tool?: string }, signal: AbortSignal): Session {
+function sessionFor(io: Io, json: boolean, about: About, signal: AbortSignal): Session {
   const paint = paintFor(io, io.isTTY);
   return {
     io,
@@ -155,14 +188,31 @@ export function toolAndVersion(
   text: string,
   flag: string | undefined,
 ): { readonly tool: string; readonly version: string | undefined } {
+  const { name, version } = nameAndVersion(text, flag, "tool@version", "payments.charge@1.2.0");
+  return { tool: name, version };
+}
+
+/** The same for a policy. */
+export function policyAndVersion(
+  text: string,
+  flag: string | undefined,
+): { readonly name: string; readonly version: string | undefined } {
+  return nameAndVersion(text, flag, "policy@version", "payments-need-a-person@1.0.0");
+}
+
+function nameAndVersion(
+  text: string,
+  flag: string | undefined,
+  form: string,
+  example: string,
+): { readonly name: string; readonly version: string | undefined } {
   const at = text.indexOf("@");
-  if (at < 0) return { tool: text, version: flag };
+  if (at < 0) return { name: text, version: flag };
   const version = text.slice(at + 1);
-  if (version === "" || at === 0)
-    throw new CliError(`"${text}" is not tool@version`, { next: "write it like payments.charge@1.2.0" });
+  if (version === "" || at === 0) throw new CliError(`"${text}" is not ${form}`, { next: `write it like ${example}` });
   if (flag !== undefined && flag !== version)
     throw new CliError(`two versions are given: ${version} and ${flag}`, { next: "leave one out" });
-  return { tool: text.slice(0, at), version };
+  return { name: text.slice(0, at), version };
 }
 
 /** For `--limit`. */
@@ -170,6 +220,28 @@ export function countFlag(text: string | undefined): { readonly limit?: number }
   if (text === undefined) return {};
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new CliError(`--limit takes a whole number of at least 1, not "${text}"`);
   return { limit: Number(text) };
+}
+
+interface PageFlags {
+  readonly limit?: string;
+  readonly cursor?: string;
+}
+
+/** For `--limit` and `--cursor`, as lists take them. */
+export function pageFlags({ limit, cursor }: PageFlags): { readonly limit?: number; readonly cursor?: string } {
+  return { ...countFlag(limit), ...givenOnly({ cursor }) };
+}
+
+/** Adds the two flags of every list. */
+export function pageOptions(command: Command): Command {
+  return command
+    .option("--limit <count>", "how many (25, at most 100)")
+    .option("--cursor <cursor>", "go on where another list ended");
+}
+
+/** Says how to see the rest of a list. */
+export function remarkMore(session: Session, { next_cursor: next }: { readonly next_cursor: string | null }): void {
+  if (next !== null) session.remark(`more:  add --cursor ${next}`);
 }
 
 /** Leaves out what was not given, as the API wants it. */

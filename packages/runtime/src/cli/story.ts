@@ -1,9 +1,10 @@
 // Tells what happened to one call: who asked, what was decided, every step with its time, and what can be done now.
-import type { Attempt, CallEvent, ExecutionDetail, LateResult } from "@signalbox/client";
+import type { Attempt, CallEvent, Decision, ExecutionDetail, LateResult } from "@signalbox/client";
 import { prettyJson } from "./json.ts";
 import { nextStep } from "./next-steps.ts";
 import { paintStatus } from "./paint.ts";
 import type { Paint } from "./paint.ts";
+import { ruleColumns, showDenial } from "./rules.ts";
 import { facts } from "./table.ts";
 import type { Column } from "./table.ts";
 import { plain, plainLine } from "./text.ts";
@@ -28,6 +29,7 @@ export function callStory(parts: StoryParts): string {
     `${paint.bold(plainLine(call.execution_id))}  ${plainLine(`${call.tool}@${call.version}`)}  ${status}\n`,
     header(parts),
     decision(parts),
+    section(paint, "edited", edited(parts)),
     section(paint, "timeline", timeline(parts)),
     section(paint, "attempts", attempts(parts)),
     section(paint, "late results", lateResults(parts)),
@@ -57,6 +59,7 @@ function header({ call, now, paint }: StoryParts): string {
       ["class", call.side_effect_class],
       ["created", instantText(call.created_at, now)],
       ["settled", call.settled_at === null ? undefined : instantText(call.settled_at, now)],
+      ["approval", call.approval_id ?? undefined],
       ["cancel asked", call.cancel_requested_at === null ? undefined : instantText(call.cancel_requested_at, now)],
       ["took", took(call)],
       ["worker", execution.worker ?? undefined],
@@ -80,28 +83,29 @@ function took({ execution }: ExecutionDetail): string | undefined {
 }
 
 function decision({ call, events, paint, table }: StoryParts): string {
-  const { decision: made } = call;
+  const made = decisionOf(call);
   if (made === undefined) {
     const outcome = events.find((event) => event.type === "requested")?.data["decision"];
     return typeof outcome === "string"
       ? `${paint.bold("decision")}  ${plainLine(`${outcome} (${call.execution.decision_id})`)}\n`
       : "";
   }
-  const rules =
-    made.rules.length === 0
-      ? ""
-      : table(
-          made.rules,
-          [
-            { title: "POLICY", cell: (rule) => `${rule.policy}@${rule.version}` },
-            { title: "LEVEL", cell: (rule) => rule.level },
-            { title: "SAYS", cell: (rule) => rule.outcome },
-            { title: "BECAUSE", cell: (rule) => rule.reason, shrinks: true },
-          ],
-          indent,
-        );
+  const rules = made.rules.length === 0 ? "" : table(made.rules, ruleColumns, indent);
   const because = made.reason === "" ? "" : `: ${made.reason}`;
   return `${paint.bold("decision")}  ${plainLine(`${made.outcome}${because} (${made.id})`)}\n${indented(rules)}`;
+}
+
+function decisionOf({ decision: made, policy, execution }: ExecutionDetail): Decision | undefined {
+  if (made !== undefined || policy === undefined) return made;
+  return { id: execution.decision_id, outcome: policy.decision, reason: policy.reason, rules: policy.rules };
+}
+
+/** What was sent is only a hash by now; what counts in its place stands in the record. */
+function edited({ call }: StoryParts): string {
+  if (call.edited === undefined) return "";
+  const { by, args } = call.edited;
+  const to = args === undefined ? "\n" : ` to\n${cut(prettyJson(args))}`;
+  return `${plainLine(by)} changed the arguments${to}`;
 }
 
 function timeline({ call, events, table }: StoryParts): string {
@@ -208,14 +212,14 @@ function next({ call }: StoryParts): string {
     case "failed":
     case "timed_out":
     case "denied": {
-      const step =
-        call.error === undefined
-          ? undefined
-          : nextStep(call.error.code, { tool: call.tool, details: call.error.details ?? {} });
+      const policy = showDenial(call.policy?.rules ?? call.decision?.rules ?? []);
+      const { code, details = {} } = call.error ?? {};
+      const step = code === undefined ? policy : nextStep(code, { tool: call.tool, policy, details });
       // The reader is looking at the call already.
       return step === undefined || step.startsWith("signalbox calls") ? "" : `${plain(step)}\n`;
     }
     case "awaiting_approval":
+      return call.approval_id === null ? "" : `signalbox approvals show ${plainLine(call.approval_id)}\n`;
     case "succeeded":
     case "cancelled":
       return "";

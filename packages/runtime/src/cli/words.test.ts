@@ -2,7 +2,7 @@
 import { errorTable } from "@signalbox/protocol";
 import { expect, test } from "vitest";
 import { exitCodeOf } from "./exit-codes.ts";
-import { parseExact, prettyJson } from "./json.ts";
+import { jsonLine, parseExact, prettyJson } from "./json.ts";
 import { expiryFlag, lifeText } from "./lifetimes.ts";
 import { nextStep } from "./next-steps.ts";
 import { toolDomain } from "./templates.ts";
@@ -83,6 +83,17 @@ test("every code has a next step that names what to do", () => {
   expect(nextStep("timeout", { details: { may_have_executed: true }, executionId: "exec_1" })).toBe(
     "it may have had its effect: look before you repeat it: signalbox calls show exec_1",
   );
+});
+
+test("what concerns an approval is looked at there", () => {
+  expect(nextStep("approval_denied", { details: { approval_id: "apr_1" } })).toBe("signalbox approvals show apr_1");
+  expect(nextStep("approval_denied", { details: {}, executionId: "exec_1" })).toBe("signalbox calls show exec_1");
+  expect(nextStep("conflict", { details: {} })).toBe("look at what is there now, then decide again");
+  expect(nextStep("conflict", { details: {}, approvalId: "apr_1" })).toBe("signalbox approvals show apr_1");
+});
+
+test("a JSON line has one line feed, at its end", () => {
+  expect(jsonLine({ a: "x\ny\u009b", b: [1] })).toBe('{"a":"x\\ny\\u009b","b":[1]}\n');
 });
 
 test("JSON comes out with the numbers that went in", () => {

@@ -2,7 +2,7 @@
 import { makeId, SignalboxError } from "@signalbox/protocol";
 import type { AuditDraft } from "../call/audit-draft.ts";
 import type { AuditFilter, AuditRecord, AuditVerdict } from "../ledger/audit.ts";
-import type { GuardedWrite, Page } from "../ledger/port.ts";
+import type { Page, Write } from "../ledger/port.ts";
 import { parsePermission } from "../policy/permission.ts";
 import type { Asked, NewGrant, NewKey } from "../service.ts";
 import { makeKeyText } from "../tenancy/directory.ts";
@@ -16,16 +16,17 @@ export interface AdminPorts extends InvokePorts {
 
 /** Stores one administrative act and its audit record; false when its guard did not hold. */
 export async function act(
-  ports: InvokePorts,
+  ports: Pick<InvokePorts, "clock" | "ledger">,
   asked: Asked,
   action: string,
-  write: GuardedWrite,
+  write: Write | readonly Write[],
   details: Readonly<Record<string, unknown>>,
   facts: Partial<AuditDraft> = {},
 ): Promise<boolean> {
   const { tenant, project, name } = asked.principal;
   const base = { ts: ports.clock.now(), tenant, project, principal: name, action, status: "done", requestId: asked.requestId, details };
-  const outcome = await storable(ports.ledger.commit({ writes: [write, { op: "append_audit", draft: { ...base, ...facts } }] }));
+  const writes = "op" in write ? [write] : write;
+  const outcome = await storable(ports.ledger.commit({ writes: [...writes, { op: "append_audit", draft: { ...base, ...facts } }] }));
   return outcome.applied;
 }
 

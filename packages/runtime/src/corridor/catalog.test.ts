@@ -38,14 +38,14 @@ test("a version is compiled once per content", async () => {
 
 test("the check of a call from an earlier process is that of its own version", async () => {
   const { call } = admitted();
-  const check = await catalog.checkFor(call);
+  const { check } = await catalog.factsFor(call);
   expect(check(call, result("exec_1", 1, '{"id":1}'), "w1").status).toBe("succeeded");
   expect(check(call, result("exec_1", 1, "{}"), "w1")).toMatchObject({ status: "failed", error: { code: "invalid_output" } });
 });
 
 test("of a version that is not there any more, size and form are still checked", async () => {
   const { call } = admitted({ version: "7.0.0", resultBytesMax: 5 });
-  const check = await catalog.checkFor(call);
+  const { check } = await catalog.factsFor(call);
   expect(check(call, result("exec_1", 1, "{}"), "w1").status).toBe("succeeded");
   expect(check(call, result("exec_1", 1, '"large"'), "w1")).toMatchObject({ error: { code: "resource_exceeded" } });
 });
@@ -54,14 +54,14 @@ test("schemas that no longer compile: new calls fail loudly, open ones take no u
   const broken = await storeUncompilable();
   expect(() => catalog.ready(broken)).toThrow("the stored schemas of pay@0.9.0 no longer compile");
   const { call } = admitted({ version: "0.9.0" });
-  const check = await catalog.checkFor(call);
+  const { check } = await catalog.factsFor(call);
   expect(check(call, result("exec_1", 1, '{"id":1}'), "w1")).toMatchObject({ status: "failed", outputJson: null, error: { code: "invalid_output" } });
 });
 
 test("what was resolved is remembered until it changes", async () => {
   await corridor.tool({ version: "2.0.0" });
   expect((await version()).version).toBe("1.0.0");
-  await corridor.ledger.commit({ writes: [{ op: "activate_tool", tenant: "acme", tool: "pay", version: "2.0.0" }] });
+  await corridor.ledger.commit({ writes: [{ op: "activate_tool", tenant: "acme", tool: "pay", version: "2.0.0", at: 1, by: "user:bo" }] });
   expect((await version()).version).toBe("1.0.0");
   catalog.forget("acme", "pay");
   expect((await version()).version).toBe("2.0.0");

@@ -1,18 +1,22 @@
 // The tools of this runtime in memory: resolved versions with their compiled schemas, forgotten when they change.
 import type { Call } from "../call/types.ts";
-import type { ResultCheck } from "../dispatch/types.ts";
+import type { ToolFacts } from "../dispatch/types.ts";
 import type { Ledger } from "../ledger/port.ts";
-import { createToolResolver, type MaySee, type ToolResolver } from "../registry/resolve.ts";
+import type { OrderedVersion } from "../registry/pick.ts";
+import { ToolResolver, type MaySee, type Resolution, type ResolvedCall, type Standing } from "../registry/resolve.ts";
+import { inputShape, type Shape } from "../policy/condition/shape.ts";
 import { compileToolSchemas, type CompiledSchema } from "../registry/schema.ts";
 import { SchemaCache } from "../registry/schema-cache.ts";
-import type { ToolVersion } from "../registry/types.ts";
+import type { ToolRecord, ToolVersion } from "../registry/types.ts";
 import { resultCheck, type ValidateOutput } from "./check-result.ts";
 import type { Hash } from "./ports.ts";
 
 export interface ReadyTool {
   readonly version: ToolVersion;
   readonly input: CompiledSchema;
-  readonly check: ResultCheck;
+  readonly facts: ToolFacts;
+  /** What the arguments can be, as policies ask; made when it is first needed. */
+  shape(): Shape;
 }
 
 const uncheckable: ValidateOutput = () => ({
@@ -20,25 +24,48 @@ const uncheckable: ValidateOutput = () => ({
   errors: [{ pointer: "", keyword: "internal", message: "the tool's stored schemas no longer compile; publish a new version" }],
 });
 
+const anybody: ToolFacts["integrity"] = { identities: [], imageDigests: [] };
+
 /** Compiled tool versions kept at most; one compiles again in a few ms. */
 const readyToolsMax = 2_000;
 
 export class Catalog {
+  readonly #onChange: () => void;
   readonly #ledger: Ledger;
   readonly #hash: Hash;
   readonly #resolver: ToolResolver;
   readonly #ready: SchemaCache<ReadyTool>;
 
-  constructor(ledger: Ledger, hash: Hash) {
+  /** @param onChange told after every change: a call that was let in before may no longer run */
+  constructor(ledger: Ledger, hash: Hash, onChange: () => void = () => {}) {
+    this.#onChange = onChange;
     this.#ledger = ledger;
     this.#hash = hash;
-    this.#resolver = createToolResolver(ledger);
+    this.#resolver = new ToolResolver(ledger);
     this.#ready = new SchemaCache(readyToolsMax);
   }
 
-  /** What would run for this name and version; see the resolver for the outcomes. */
-  resolve(tenant: string, tool: string, requested: string, maySee?: MaySee) {
-    return this.#resolver.resolve(tenant, tool, requested, maySee);
+  /**
+   * What would run for this name and version; see the resolver for the outcomes.
+   * @param project where the call is to run; without it nothing is `disabled`
+   */
+  resolve(tenant: string, tool: string, requested: string, maySee?: MaySee, project?: string): Promise<Resolution> {
+    return this.#resolver.resolve(tenant, tool, requested, maySee, project);
+  }
+
+  /** Whether a call that was resolved before may still run: asked when it leaves an approval, and at dispatch. */
+  standing(call: ResolvedCall): Promise<Standing> {
+    return this.#resolver.standing(call);
+  }
+
+  /** The tenant's own tool of this name, else the platform's. */
+  home(tenant: string, tool: string): Promise<ToolRecord | undefined> {
+    return this.#resolver.home(tenant, tool);
+  }
+
+  /** All versions of what `home` found, newest first. */
+  versions(home: Pick<ToolRecord, "tenant" | "tool">): Promise<readonly OrderedVersion[]> {
+    return this.#resolver.versions(home);
   }
 
   /** The version with its schemas compiled; both were checked when it was registered. */
@@ -50,22 +77,36 @@ export class Catalog {
   #make(version: ToolVersion): ReadyTool {
     const compiled = compileToolSchemas(version.spec);
     if (!compiled.ok) throw new Error(`the stored schemas of ${version.tool}@${version.version} no longer compile`);
-    return { version, input: compiled.input, check: resultCheck(compiled.output?.validate, this.#hash) };
+    let shape: Shape | undefined;
+    return {
+      version,
+      input: compiled.input,
+      facts: { check: resultCheck(compiled.output?.validate, this.#hash), integrity: version.spec.integrity },
+      shape: () => (shape ??= inputShape(version.spec.input)),
+    };
   }
 
-  /** The check for a call that was admitted before this process started. */
-  async checkFor(call: Call): Promise<ResultCheck> {
+  /** What must be known of the tool of a call that was admitted before this process started. */
+  async factsFor(call: Call): Promise<ToolFacts> {
     const version = await this.#ledger.toolVersion(call.toolTenant, call.tool, call.version);
-    if (version === undefined) return resultCheck(undefined, this.#hash);
+    if (version === undefined) return { check: resultCheck(undefined, this.#hash), integrity: anybody };
     try {
-      return this.ready(version).check;
+      return this.ready(version).facts;
     } catch {
       // One such tool must not keep a runtime from starting; its open calls end, but with no result that nobody could check.
-      return resultCheck(uncheckable, this.#hash);
+      return { check: resultCheck(uncheckable, this.#hash), integrity: version.spec.integrity };
     }
   }
 
+  /** To be called after every change of a tool: a version, the active one, a status. */
   forget(tenant: string, tool: string): void {
     this.#resolver.forget(tenant, tool);
+    this.#onChange();
+  }
+
+  /** To be called after every change of a tenant's pins and disabled tools. */
+  forgetChoices(tenant: string): void {
+    this.#resolver.forgetChoices(tenant);
+    this.#onChange();
   }
 }

@@ -1,9 +1,10 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
 import type { RuntimeMessage, WorkerMessage, WorkStream } from "@signalbox/protocol";
-import type { EditedArgs, Happening, StepResult } from "../call/machine.ts";
-import type { Call, CallIdentity } from "../call/types.ts";
-import type { Hub } from "../dispatch/hub.ts";
-import type { HubOutput, ResultCheck, WorkerIdentity } from "../dispatch/types.ts";
+import type { Happening, StepResult } from "../call/machine.ts";
+import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
+import type { Beside } from "../dispatch/apply.ts";
+import type { Admission, Hub } from "../dispatch/hub.ts";
+import type { Clearance, HubOutput, ResultCheck, ToolFacts, WorkerIdentity } from "../dispatch/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Clock, Log, Meters } from "./ports.ts";
@@ -15,9 +16,23 @@ export interface DriverPorts {
   readonly clock: Clock;
   readonly meters: Meters;
   readonly log: Log;
-  /** The check for a call whose tool may not be in memory any more. */
-  checkFor(call: Call): Promise<ResultCheck>;
+  /** What must be known of the tool of a call that may not be in memory any more. */
+  factsFor(call: Call): Promise<ToolFacts>;
+  readonly consult: Consult;
 }
+
+/** Whom the driver asks what the hub cannot know: rules, grants, approvals, and who may run a tool. */
+export interface Consult {
+  /** Whether a call that has waited may start. Rejects when that cannot be found out. */
+  recheck(call: Call): Promise<Clearance | { readonly error: ErrorBody }>;
+  /** Ends the approval of a call together with what happened to the call. */
+  endApproval(call: Call, happening: Happening): Promise<void>;
+  trigger(call: Call, outcome: RoutingOutcome): Promise<void>;
+  /** The handlers that this worker may not run, each written down. */
+  vet(offer: Vetting): Promise<readonly { readonly tool: string; readonly version: string }[]>;
+}
+
+export type Vetting = Extract<HubOutput, { type: "vet" }>;
 
 /** How long a unit that the ledger could not take waits for the next try. */
 const retryMs = 500;
@@ -62,10 +77,11 @@ export class Driver {
    * @param since monotonic instant at which the request was read, for the dispatch figure
    * @throws LedgerUnavailable when nothing could be stored; the call does not exist then
    */
-  async admit(identity: CallIdentity, edited: EditedArgs | null, check: ResultCheck, since: number): Promise<CommitOutcome> {
+  async admit(admission: Admission, since: number): Promise<CommitOutcome> {
     const { hub, clock } = this.#ports;
+    const { identity } = admission;
     this.#refuseWhileBehind();
-    const ticket = hub.admit(identity, edited, check, clock.now());
+    const ticket = hub.admit(admission, clock.now());
     this.#admittedAt.set(identity.callId, since);
     let applied = false;
     try {
@@ -74,6 +90,44 @@ export class Driver {
       return outcome;
     } finally {
       if (!applied) this.#admittedAt.delete(identity.callId);
+    }
+  }
+
+  /** Admits a call that waits for people. @throws LedgerUnavailable when nothing could be stored */
+  async park(admission: Parameters<Hub["park"]>[0]): Promise<CommitOutcome> {
+    this.#refuseWhileBehind();
+    return this.#admission(this.#ports.hub.park(admission, this.#ports.clock.now()));
+  }
+
+  /**
+   * A change of a call in one unit with its approval. `refused`: the call or the approval is another by now, read again.
+   * @throws LedgerUnavailable when nothing could be stored; memory then goes back to what the ledger says
+   */
+  async decide(
+    tenant: string,
+    callId: string,
+    happening: Happening,
+    beside: Beside,
+    clearance: Clearance | undefined,
+  ): Promise<"stored" | "refused" | "not_open"> {
+    const { hub, ledger, clock } = this.#ports;
+    this.#refuseWhileBehind();
+    const decided = hub.decide(tenant, callId, happening, beside, clearance, clock.now());
+    if (decided === undefined) return "not_open";
+    if (!decided.ok) return "refused";
+    const unit = this.#carryOut(decided.ticket);
+    if (unit === undefined) throw new Error("the hub gave no unit for a decision");
+    try {
+      const outcome = await ledger.commit(unit);
+      if (outcome.applied) hub.stored(decided.ticket, clock.now());
+      else hub.overtaken(decided.ticket);
+      return outcome.applied ? "stored" : "refused";
+    } catch (error) {
+      hub.overtaken(decided.ticket);
+      if (error instanceof LedgerUnavailable) this.#fails(error);
+      throw error;
+    } finally {
+      this.pump();
     }
   }
 
@@ -174,7 +228,59 @@ export class Driver {
         return void this.#reload(order.tenant, order.callId);
       case "stray":
         return void this.#stray(order);
+      case "recheck":
+        return void this.#recheck(order.call);
+      case "approval":
+        return void this.#endApproval(order.call, order.happening);
+      case "trigger":
+        return void this.#ports.consult.trigger(order.call, order.outcome).then(
+          () => this.pump(),
+          (error: unknown) => this.#unheard(order.call, error),
+        );
+      case "vet":
+        return void this.#vet(order);
     }
+  }
+
+  async #recheck(call: Call): Promise<void> {
+    const { hub, clock, log, consult } = this.#ports;
+    try {
+      hub.cleared(call.tenant, call.callId, await consult.recheck(call), clock.now());
+    } catch (error) {
+      log.error({ reason: String(error), execution_id: call.callId }, "whether a call may still run could not be found out; it waits");
+      hub.notCleared(call.tenant, call.callId, clock.now() + retryMs);
+    }
+    this.pump();
+  }
+
+  /** Without its approval the call cannot end: what failed is tried again. */
+  async #endApproval(call: Call, happening: Happening): Promise<void> {
+    const { clock, log, consult } = this.#ports;
+    try {
+      await consult.endApproval(call, happening);
+    } catch (error) {
+      log.error({ reason: String(error), execution_id: call.callId }, "the approval of a call that ends could not be closed; it is tried again");
+      if (!this.#stopped) clock.after(retryMs, () => void this.happen(call.tenant, call.callId, happening));
+    }
+    this.pump();
+  }
+
+  #unheard(call: Call, error: unknown): void {
+    const { hub, clock, log } = this.#ports;
+    log.error({ reason: String(error), execution_id: call.callId }, "nobody could be asked about a routing outcome; it stands");
+    hub.untriggered(call.tenant, call.callId, clock.now());
+    this.pump();
+  }
+
+  /** A worker that may not run a tool gets none of its calls in any case; here its offer is taken down and recorded. */
+  async #vet(offer: Vetting): Promise<void> {
+    const { hub, log, consult } = this.#ports;
+    try {
+      hub.vetted(offer.session, await consult.vet(offer));
+    } catch (error) {
+      log.error({ reason: String(error) }, "the handlers of a worker could not be checked when it registered; they are when a call comes");
+    }
+    this.pump();
   }
 
   #send(session: number, message: RuntimeMessage): void {
@@ -270,8 +376,8 @@ export class Driver {
     const { hub, ledger, clock, log } = this.#ports;
     try {
       const row = await ledger.getCall(tenant, callId);
-      const check = row === undefined ? noCheck : await this.#ports.checkFor(row);
-      hub.reloaded(row, tenant, callId, check, clock.now());
+      const facts = row === undefined ? noFacts : await this.#ports.factsFor(row);
+      hub.reloaded(row, tenant, callId, facts, clock.now());
     } catch (error) {
       log.error({ reason: String(error), execution_id: callId }, "a call could not be read again");
     }
@@ -284,8 +390,8 @@ export class Driver {
     try {
       const row = await ledger.getCall(order.tenant, callId);
       const attempts = row === undefined ? [] : await ledger.attempts(order.tenant, callId);
-      const check = row === undefined ? noCheck : await this.#ports.checkFor(row);
-      hub.strayResult(order.session, row === undefined ? undefined : { row, attempts }, order.result, check, clock.now());
+      const facts = row === undefined ? noFacts : await this.#ports.factsFor(row);
+      hub.strayResult(order.session, row === undefined ? undefined : { row, attempts }, order.result, facts, clock.now());
     } catch (error) {
       log.error({ reason: String(error), execution_id: callId }, "a late result could not be judged");
     }
@@ -351,3 +457,5 @@ const noCheck: ResultCheck = (_call, result, workerId) => ({
   error: null,
   usage: result.usage,
 });
+
+const noFacts: ToolFacts = { check: noCheck, integrity: { identities: [], imageDigests: [] } };

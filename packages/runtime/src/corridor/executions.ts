@@ -88,7 +88,9 @@ export async function cancel(
     if (result === undefined) return await settledOrParked(ports, row);
     if (!result.ok && result.reason === "cancel_in_indeterminate") throw resolveFirst(row);
     const live = ports.hub.find(tenant, executionId);
-    if (live !== undefined && !isTerminal(live.state)) {
+    // A call that people are asked about ends together with its approval; that is stored in a moment.
+    const withApproval = !result.ok && result.reason === "through_approval";
+    if (live !== undefined && !isTerminal(live.state) && !withApproval) {
       // The wish itself is stored before it is acknowledged: a crash must not lose it.
       await storable(ports.ledger.flush());
       if (ports.driver.behind) throw unstored();
@@ -136,7 +138,8 @@ export async function resolve(
   try {
     const happening = { type: "resolve", verdict: answer.verdict, by: principal.name, comment: answer.comment ?? "", output } as const;
     const result = ports.driver.happen(row.tenant, executionId, happening);
-    if (result === undefined || !result.ok) {
+    // Where people are asked about this end, their question closes in the same unit.
+    if (result === undefined || (!result.ok && result.reason !== "through_approval")) {
       throw new SignalboxError("conflict", "somebody else resolved this call first", { executionId });
     }
     return (await waitAtMost(told, limits.syncWaitMs, ports.clock, [])) ?? (await rowOf(ports, asked, executionId));
@@ -155,7 +158,7 @@ async function confirmedOutput(ports: InvokePorts, row: Call, given: string | un
       details: { fields: ["output"] },
     });
   }
-  const check = await ports.catalog.checkFor(row);
+  const { check } = await ports.catalog.factsFor(row);
   const sent = { type: "result", callId: row.callId, fence: row.fence, status: "succeeded", outputJson: json, usage: { durationMs: 0 } } as const;
   const { error } = check(row, sent, row.workerId ?? "");
   if (error !== null && given !== undefined) {

@@ -1,29 +1,51 @@
 // The way of a call from the door to its admission: resolve, authorize, validate, decide, reserve, admit, and the wait for its end.
-import { canonicalJson, errorBody, limits, makeId, SignalboxError, utf8Bytes } from "@signalbox/protocol";
+import { canonicalJson, errorBody, limits, makeId, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
 import type { EditedArgs } from "../call/machine.ts";
 import { isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
-import { LedgerUnavailable, type Ledger } from "../ledger/port.ts";
+import { LedgerUnavailable, type GuardedWrite, type Ledger } from "../ledger/port.ts";
+import type { Judgement } from "../policy/decide.ts";
 import { missingPermissions } from "../policy/permission.ts";
-import type { Resolution } from "../registry/resolve.ts";
 import type { ToolVersion } from "../registry/types.ts";
 import type { Asked, InvokeAnswer, InvokeRequest } from "../service.ts";
 import type { Directory } from "../tenancy/directory.ts";
-import type { Catalog, ReadyTool } from "./catalog.ts";
+import type { Approvals } from "./approvals.ts";
+import type { ReadyTool } from "./catalog.ts";
+import { disabledDetails, unresolvedError } from "./catalog-errors.ts";
 import type { Driver } from "./driver.ts";
 import { waitKey } from "./driver.ts";
-import type { Chance, Clock, Hash, Meters } from "./ports.ts";
+import {
+  begin,
+  count,
+  countGuards,
+  countsOf,
+  decisionOf,
+  denialOf,
+  hear,
+  hearCounted,
+  isOver,
+  judge,
+  missingFor,
+  type Asking,
+  type Deliberating,
+  type GovernorPorts,
+} from "./governor.ts";
+import type { Locks } from "./locks.ts";
+import { allowanceOf, unheldObligation, type Allowance } from "./obligations.ts";
+import { openingOf } from "./opening.ts";
+import type { Chance, Hash, Meters } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
 import { waitAtMost } from "./waiters.ts";
 
-export interface InvokePorts {
+export interface InvokePorts extends GovernorPorts {
   readonly hub: Hub;
   readonly driver: Driver;
   readonly ledger: Ledger;
-  readonly catalog: Catalog;
   readonly directory: Directory;
+  readonly approvals: Approvals;
+  /** Calls whose rules count calls are decided and admitted one at a time for each caller and tool. */
+  readonly counting: Locks;
   readonly refusals: Refusals;
-  readonly clock: Clock;
   readonly chance: Chance;
   readonly hash: Hash;
   readonly meters: Meters;
@@ -46,7 +68,7 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
   const since = ports.clock.monotonic();
   await ports.refusals.requireScope(asked.principal, "tools:invoke", asked.requestId);
   const project = await placeOf(ports, asked, request);
-  const version = await resolveVersion(ports, asked, request, project);
+  const { version, disabled } = await resolveVersion(ports, asked, request, project);
   const canonicalInput = canonicalJson(request.input);
   const inputHash = ports.hash(canonicalInput);
   const passage: Passage = {
@@ -58,10 +80,15 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
     inputHash,
     fingerprint: fingerprintOf(ports.hash, request, canonicalInput),
   };
-  const decision = await authorize(ports, passage);
-  const edited = await validate(ports, passage);
+  const asking = await authorize(ports, passage);
+  if (disabled) await denyDisabled(ports, passage);
+  const begun = begin(ports, asking, freshId(ports, "dec"));
+  if (isOver(begun)) await deny(ports, passage, judge(ports, begun));
+  const { edited, args } = await validate(ports, passage);
+  const heard = hear(ports, begun, args, passage.tool);
+  if (isOver(heard)) await deny(ports, passage, judge(ports, heard));
   await requireBackend(ports, passage);
-  return reserve(ports, passage, { decision, edited, since });
+  return reserve(ports, passage, { heard, edited, since });
 }
 
 /** SHA-256 over canonical JSON of tool, version as requested and input as sent. */
@@ -85,69 +112,82 @@ async function placeOf(ports: InvokePorts, asked: Asked, request: InvokeRequest)
   return request.project ?? principal.project;
 }
 
-async function resolveVersion(ports: InvokePorts, asked: Asked, request: InvokeRequest, project: string): Promise<ToolVersion> {
+async function resolveVersion(ports: InvokePorts, asked: Asked, request: InvokeRequest, project: string): Promise<Found> {
   const { principal, requestId } = asked;
-  const first = await storable(ports.catalog.resolve(principal.tenant, request.tool, request.version ?? ""));
-  if (first.ok) return first.version;
+  const { tenant } = principal;
+  const wish = request.version ?? "";
+  const first = await storable(ports.catalog.resolve(tenant, request.tool, wish, undefined, project));
+  if (first.ok) return { version: first.version, disabled: false };
+  if (first.reason === "disabled") return { version: first.version, disabled: true };
   // Only now, off the fast path: near names, of those tools alone that the caller may learn of.
   const granted = await storable(ports.directory.permissionsOf(principal, project, ports.clock.now()));
   const maySee = (tool: string): boolean => missingPermissions(granted, [`tool:invoke:${tool}`]).length === 0;
-  const found = await storable(ports.catalog.resolve(principal.tenant, request.tool, request.version ?? "", maySee));
-  if (found.ok) return found.version;
-  const details: Record<string, unknown> = { tool: request.tool };
-  if (request.version !== undefined) details["version"] = request.version;
-  const error = unresolved(request, found, details);
-  return ports.refusals.refuse(principal, requestId, error, { project, tool: request.tool, details });
+  const found = await storable(ports.catalog.resolve(tenant, request.tool, wish, maySee, project));
+  if (found.ok) return { version: found.version, disabled: false };
+  const error = unresolvedError(request, found);
+  return ports.refusals.refuse(principal, requestId, error, { project, tool: request.tool, details: error.details ?? {} });
 }
 
-function unresolved(request: InvokeRequest, found: Exclude<Resolution, { ok: true }>, details: Record<string, unknown>): SignalboxError {
-  if (found.reason === "bad_version") {
-    return new SignalboxError("invalid_input", `"${request.version}" is neither a version nor a range like ^1.2.0`, {
-      details: { ...details, fields: ["version"] },
-    });
-  }
-  if (found.reason === "quarantined") {
-    return new SignalboxError("integrity_violation", `${request.tool} is quarantined and does not run`, { details });
-  }
-  if (found.near.length > 0) details["did_you_mean"] = found.near;
-  if (found.versions.length > 0) details["versions"] = found.versions;
-  return new SignalboxError("tool_not_found", notFoundMessage(request), { details });
-}
-
-function notFoundMessage(request: InvokeRequest): string {
-  return request.version === undefined
-    ? `there is no tool ${request.tool}; 'signalbox tools list' shows those you may see`
-    : `there is no version ${request.version} of ${request.tool}`;
+interface Found {
+  readonly version: ToolVersion;
+  /** It is there, and the project may not use it: a denial like one by grants, once the caller's grants are known. */
+  readonly disabled: boolean;
 }
 
 /** required ⊆ granted; what is missing makes a denied row, audited, and a 403 that carries its id. */
-async function authorize(ports: InvokePorts, passage: Passage): Promise<Decision> {
+async function authorize(ports: InvokePorts, passage: Passage): Promise<Asking> {
   const began = ports.clock.monotonic();
-  const { principal } = passage.asked;
-  const { spec, tool } = passage.tool.version;
-  const granted = await storable(ports.directory.permissionsOf(principal, passage.project, ports.clock.now()));
-  const missing = missingPermissions(granted, [`tool:invoke:${tool}`, ...spec.permissions]);
+  const { asked, project, tool, request } = passage;
+  const { principal } = asked;
+  const holdings = await storable(ports.directory.holdingsOf(principal, project, ports.clock.now()));
+  const { tenant, name } = principal;
+  const asking: Asking = { tenant, project, principal: name, holdings, tool, context: request.context ?? {} };
+  const missing = missingFor(asking);
+  if (missing.length === 0) return asking;
   const spentMicros = Math.round((ports.clock.monotonic() - began) * 1000);
-  const id = freshId(ports, "dec");
-  if (missing.length === 0) return { id, outcome: "allow", reason: "granted", rules: [], spentMicros };
-  ports.meters.count("authorization_denied_total", { reason: "missing_grant" });
-  const message = `${principal.name} has no grant for ${missing.join(", ")}`;
-  const decision: Decision = { id, outcome: "deny", reason: message, rules: [], spentMicros };
-  const error = errorBody("forbidden", message, { missing });
-  const call = await storable(ports.driver.deny(identityOf(ports, passage, decision), error));
-  throw new SignalboxError("forbidden", message, { details: { missing }, executionId: call.callId });
+  const message = `${name} has no grant for ${missing.join(", ")}`;
+  const decision: Decision = { id: freshId(ports, "dec"), outcome: "deny", reason: message, rules: [], spentMicros };
+  return denied(ports, passage, decision, { code: "forbidden", message, details: { missing }, reason: "missing_grant" });
+}
+
+async function denyDisabled(ports: InvokePorts, passage: Passage): Promise<never> {
+  const { tool } = passage.tool.version;
+  const { project } = passage;
+  const message = `${tool} is disabled in the project ${project}; an administrator can enable it: signalbox tools enable ${tool} --project ${project}`;
+  const decision: Decision = { id: freshId(ports, "dec"), outcome: "deny", reason: message, rules: [], spentMicros: 0 };
+  return denied(ports, passage, decision, { code: "forbidden", message, details: disabledDetails(project), reason: "tool_disabled" });
+}
+
+/** A rule, or a level's default, says no. */
+async function deny(ports: InvokePorts, passage: Passage, judgement: Judgement): Promise<never> {
+  const { decision, code, message, details } = denialOf(judgement);
+  return denied(ports, passage, decision, { code, message, details, reason: code === "policy_error" ? "policy_error" : "policy" });
+}
+
+/** One commit: a terminal row with the hash of the arguments, audit, event. Nothing runs, and no key is bound. */
+async function denied(
+  ports: InvokePorts,
+  passage: Passage,
+  decision: Decision,
+  no: { readonly code: ErrorCode; readonly message: string; readonly details: Readonly<Record<string, unknown>>; readonly reason: string },
+): Promise<never> {
+  const { code, message, details, reason } = no;
+  ports.meters.count("authorization_denied_total", { reason });
+  const identity = identityOf(ports, passage, decision, allowed(passage));
+  const call = await storable(ports.driver.deny(identity, errorBody(code, message, details)));
+  throw new SignalboxError(code, message, { details, executionId: call.callId });
 }
 
 /** What admission needs to know of the stages before it. */
 interface Judged {
-  readonly decision: Decision;
+  readonly heard: Deliberating;
   /** Nulls for optional fields, taken out or replaced by the default. */
   readonly edited: EditedArgs | null;
   /** Monotonic instant at which the request was read. */
   readonly since: number;
 }
 
-async function validate(ports: InvokePorts, passage: Passage): Promise<EditedArgs | null> {
+async function validate(ports: InvokePorts, passage: Passage): Promise<{ readonly edited: EditedArgs | null; readonly args: unknown }> {
   const { principal, requestId } = passage.asked;
   const { tool, version } = passage.tool.version;
   const facts = { project: passage.project, tool, version, inputHash: passage.inputHash };
@@ -158,8 +198,9 @@ async function validate(ports: InvokePorts, passage: Passage): Promise<EditedArg
   }
   const verdict = passage.tool.input.validateInput(passage.request.input);
   if (verdict.ok) {
-    if (verdict.edits.length === 0) return null;
-    return { argsJson: JSON.stringify(verdict.value), pointers: verdict.edits.map((edit) => edit.pointer) };
+    if (verdict.edits.length === 0) return { edited: null, args: passage.request.input };
+    const edited = { argsJson: JSON.stringify(verdict.value), pointers: verdict.edits.map((edit) => edit.pointer) };
+    return { edited, args: verdict.value };
   }
   const error = new SignalboxError("invalid_input", `the input does not match the input schema of ${tool}@${version}`, {
     details: { errors: verdict.errors },
@@ -180,20 +221,75 @@ async function reserve(ports: InvokePorts, passage: Passage, judged: Judged): Pr
   const existing = await reserved(ports, passage);
   if (existing !== undefined) return answerExisting(ports, passage, existing);
   admissible(ports, passage);
-  const identity = identityOf(ports, passage, judged.decision);
-  const key = waitKey(identity.tenant, identity.callId);
-  const { told, stop } = ports.driver.waiters.listen(key);
+  if (judged.heard.rules === undefined || judged.heard.rules.waiting.length === 0) {
+    const answer = await admitAs(ports, passage, judged, []);
+    if (answer === "recount") throw new Error("an admission that counts nothing was refused for its counts");
+    return answer;
+  }
+  const { tenant, name } = passage.asked.principal;
+  return ports.counting.run(`${tenant}\n${name}\n${passage.tool.version.tool}`, () => countAndAdmit(ports, passage, judged));
+}
+
+/** Recounts when calls were admitted in between; others of this process wait their turn, so it takes another one to lose. */
+const countTriesMax = 20;
+
+async function countAndAdmit(ports: InvokePorts, passage: Passage, judged: Judged): Promise<InvokeAnswer> {
+  for (let tries = 0; tries < countTriesMax; tries++) {
+    const needed = countsOf(judged.heard, { sessionId: "", turn: 0 }, ports.clock.now());
+    const counted = await storable(count(ports.ledger, needed));
+    const answer = await admitAs(ports, passage, { ...judged, heard: hearCounted(ports, judged.heard, counted) }, countGuards(counted));
+    if (answer !== "recount") return answer;
+  }
+  throw new SignalboxError("conflict", "too many calls of this tool are being admitted at once; try again");
+}
+
+/** The last word of the rules, then one commit: queued (and dispatched, where a worker is free), or parked for people. */
+async function admitAs(
+  ports: InvokePorts,
+  passage: Passage,
+  { heard, edited, since }: Judged,
+  guards: readonly GuardedWrite[],
+): Promise<InvokeAnswer | "recount"> {
+  const judgement = judge(ports, heard);
+  if (judgement.decision.outcome === "deny") await deny(ports, passage, judgement);
+  await requireHeld(ports, passage, judgement);
+  const allowance = allowanceOf(judgement.obligations, allowed(passage));
+  const identity = identityOf(ports, passage, decisionOf(judgement), allowance);
+  const { told, stop } = ports.driver.waiters.listen(waitKey(identity.tenant, identity.callId));
   try {
-    const outcome = await storable(ports.driver.admit(identity, judged.edited, passage.tool.check, judged.since));
+    const admission = { identity, edited, facts: passage.tool.facts, clearance: heard.clearance };
+    const opening = openingOf(ports, identity, edited, judgement);
+    const outcome = await storable(
+      opening === null
+        ? ports.driver.admit(guards.length === 0 ? admission : { ...admission, beside: { guards, writes: [] } }, since)
+        : ports.driver.park({
+            ...admission,
+            approvalId: opening.approvalId,
+            asked: opening.asked,
+            beside: { guards: [...guards, ...opening.guards], writes: opening.writes },
+          }),
+    );
     if (!outcome.applied) {
       const winner = await reserved(ports, passage);
-      if (winner === undefined) throw new SignalboxError("conflict", "another request with this idempotency key is being admitted; try again");
-      return await answerExisting(ports, passage, winner);
+      if (winner !== undefined) return await answerExisting(ports, passage, winner);
+      if (guards.length > 0) return "recount";
+      throw new SignalboxError("conflict", "another request with this idempotency key is being admitted; try again");
     }
+    if (opening !== null) ports.approvals.opened(opening.expiresAt);
     return await follow(ports, passage, identity, told, false);
   } finally {
     stop();
   }
+}
+
+/** Rules may oblige a call to more than its executor can be held to: then it does not run. */
+async function requireHeld(ports: InvokePorts, passage: Passage, { obligations }: Judgement): Promise<void> {
+  const { version } = passage.tool;
+  const unheld = unheldObligation(version, obligations);
+  if (unheld === undefined) return;
+  const error = new SignalboxError(unheld.code, unheld.message, unheld.details === undefined ? {} : { details: unheld.details });
+  const facts = { project: passage.project, tool: version.tool, version: version.version, inputHash: passage.inputHash };
+  await ports.refusals.refuse(passage.asked.principal, passage.asked.requestId, error, facts);
 }
 
 async function reserved(ports: InvokePorts, passage: Passage): Promise<Call | undefined> {
@@ -217,7 +313,7 @@ async function answerExisting(ports: InvokePorts, passage: Passage, existing: Ca
     // Read again now that we listen: the end may have come in between.
     const now = (await storable(ports.ledger.getCall(existing.tenant, existing.callId))) ?? existing;
     if (isTerminal(now.state)) return { call: now, progress: "settled", replayed: true };
-    if (now.state === "indeterminate") return { call: now, progress: "parked", replayed: true };
+    if (isParked(now)) return { call: now, progress: "parked", replayed: true };
     return await follow(ports, passage, now, told, true);
   } finally {
     stop();
@@ -245,7 +341,8 @@ async function follow(
 ): Promise<InvokeAnswer> {
   const { request, asked } = passage;
   const { tenant, callId } = identity;
-  if (request.mode === "sync") {
+  const parked = ports.hub.find(tenant, callId)?.state === "awaiting_approval";
+  if (request.mode === "sync" && !parked) {
     const waitMs = request.waitMs ?? limits.syncWaitMs;
     const call = await waitAtMost(told, waitMs, ports.clock, [asked.signal, ports.draining]);
     if (call !== undefined) return { call, progress: isTerminal(call.state) ? "settled" : "parked", replayed };
@@ -258,8 +355,11 @@ async function follow(
   const tellable = live !== undefined && !isTerminal(live.state) && live.state !== "indeterminate";
   const call = tellable ? live : await storable(ports.ledger.getCall(tenant, callId));
   if (call === undefined) throw new SignalboxError("internal", "an admitted call is missing from the ledger");
-  const parked = call.state === "awaiting_approval" || call.state === "indeterminate";
-  return { call, progress: isTerminal(call.state) ? "settled" : parked ? "parked" : "waiting", replayed };
+  return { call, progress: isTerminal(call.state) ? "settled" : isParked(call) ? "parked" : "waiting", replayed };
+}
+
+function isParked({ state }: Call): boolean {
+  return state === "awaiting_approval" || state === "indeterminate";
 }
 
 /** A store that cannot write is the caller's 503; nothing was acknowledged. */
@@ -283,7 +383,16 @@ function freshId(ports: InvokePorts, prefix: "exec" | "dec"): string {
   return makeId(prefix, ports.clock.now(), ports.chance.bytes(10));
 }
 
-function identityOf(ports: InvokePorts, passage: Passage, decision: Decision): CallIdentity {
+/** What the tool and the caller leave of time and size, before any rule. */
+function allowed({ request, tool }: Passage): Allowance {
+  const { timeoutMs } = tool.version.spec;
+  return {
+    timeoutMs: Math.min(request.limits?.timeoutMs ?? timeoutMs, timeoutMs),
+    resultBytesMax: Math.min(request.limits?.maxOutputBytes ?? limits.resultBytesMax, limits.resultBytesMax),
+  };
+}
+
+function identityOf(ports: InvokePorts, passage: Passage, decision: Decision, allowance: Allowance): CallIdentity {
   const { request, asked, tool } = passage;
   const { spec } = tool.version;
   const now = ports.clock.now();
@@ -316,9 +425,9 @@ function identityOf(ports: InvokePorts, passage: Passage, decision: Decision): C
     priority: request.priority ?? "normal",
     decision,
     admittedAt: now,
-    timeoutMs: Math.min(request.limits?.timeoutMs ?? spec.timeoutMs, spec.timeoutMs),
+    timeoutMs: allowance.timeoutMs,
     graceMs: spec.graceMs,
-    resultBytesMax: Math.min(request.limits?.maxOutputBytes ?? limits.resultBytesMax, limits.resultBytesMax),
+    resultBytesMax: allowance.resultBytesMax,
     totalDeadlineAt: request.deadlineMs === undefined ? null : now + request.deadlineMs,
   };
 }

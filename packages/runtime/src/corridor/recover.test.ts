@@ -27,7 +27,7 @@ test("a queued call is found, and goes to the first worker that serves it", asyn
   expect(await corridor.runtime.recover()).toBe(1);
   expect(corridor.service.status()).toMatchObject({ ready: true, reasons: [], calls: { queued: 1 }, workers: 0, replica: "r1" });
   const worker = corridor.worker("w1");
-  await settled();
+  await corridor.settle();
   expect(worker.words()).toEqual(["registered", `invoke ${call.callId}#1`]);
 });
 

@@ -1,6 +1,6 @@
 // What waits for the ledger on the way back: the second commit of a call, and commits that the ledger refuses.
 import { describe, expect, test } from "vitest";
-import { HandHub, accepted, believe, holds, nack, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
+import { HandHub, accepted, believed, holds, nack, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
 
 const unsafe = { sideEffectClass: "non_idempotent_write" } as const;
 
@@ -28,7 +28,7 @@ describe("the second commit", () => {
     hub.say(w1, result("c1"));
     hub.say(w1, result("c1"));
     expect(hub.orders("stray")).toMatchObject([{ session: w1, tenant: "acme", result: { callId: "c1" } }]);
-    hub.hub.strayResult(w1, stored, result("c1"), believe, hub.now);
+    hub.hub.strayResult(w1, stored, result("c1"), believed, hub.now);
     expect(hub.sent(w1)).toEqual(["registered", "invoke c1#1"]);
     hub.store();
     expect(hub.sent(w1)).toEqual(["result_ack c1#1 stored"]);
@@ -100,7 +100,7 @@ describe("a commit that the ledger refuses", () => {
     hub.gather();
     hub.hub.overtaken(hub.commits[0]?.ticket ?? 0);
     expect(hub.orders("reload")).toEqual([{ type: "reload", tenant: "acme", callId: "c1" }]);
-    hub.hub.reloaded({ ...row, state: "cancelled", settledAt: 5 }, "acme", "c1", believe, hub.now);
+    hub.hub.reloaded({ ...row, state: "cancelled", settledAt: 5 }, "acme", "c1", believed, hub.now);
     expect(hub.orders("tell")).toMatchObject([{ call: { state: "cancelled", settledAt: 5 } }]);
     expect(hub.hub.openCount()).toBe(0);
     expect(hub.sent(w1)).toEqual(["registered", "invoke c1#1"]);
@@ -115,7 +115,7 @@ describe("a commit that the ledger refuses", () => {
     hub.gather();
     hub.hub.overtaken(hub.commits[0]?.ticket ?? 0);
     hub.commits = [];
-    hub.hub.reloaded({ ...row, fence: 4, attempt: 3 }, "acme", "c1", believe, hub.now);
+    hub.hub.reloaded({ ...row, fence: 4, attempt: 3 }, "acme", "c1", believed, hub.now);
     expect(hub.hub.queueDepth("acme")).toBe(1);
     const w1 = hub.connect("w1");
     hub.store();
@@ -125,7 +125,7 @@ describe("a commit that the ledger refuses", () => {
   test("a row that is gone is forgotten", () => {
     const hub = new HandHub();
     hub.admit("c1");
-    hub.hub.reloaded(undefined, "acme", "c1", believe, hub.now);
+    hub.hub.reloaded(undefined, "acme", "c1", believed, hub.now);
     expect([hub.hub.openCount(), hub.hub.queueDepth("acme")]).toEqual([0, 0]);
   });
 });

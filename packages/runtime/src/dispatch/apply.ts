@@ -4,14 +4,31 @@ import type { Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isTerminal, type Call, type LateResult } from "../call/types.ts";
 import { isSafe } from "@signalbox/protocol";
-import type { Unit, Write } from "../ledger/port.ts";
-import { callKey, leaseKey, sessionOf, workerKey, type HubState, type Ticket } from "./state.ts";
+import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
+import { callKey, isFrozen, leaseKey, sessionOf, workerKey, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
+/** What stands in the same unit as a change of a call: the approval that it comes from, or that ends with it. */
+export interface Beside {
+  readonly guards: readonly GuardedWrite[];
+  readonly writes: readonly PlainWrite[];
+}
+
 /** Applies one happening to an open call. `session`: who said it, so that an acknowledgement finds its way. */
-export function apply(state: HubState, entry: LiveCall, happening: Happening, now: number, session = 0): StepResult {
+export function apply(
+  state: HubState,
+  entry: LiveCall,
+  happening: Happening,
+  now: number,
+  session = 0,
+  beside?: Beside,
+): StepResult & { readonly ticket?: number } {
   const before = entry.live;
   const result = step(before, happening, now, state.limits);
+  if (beside === undefined && result.ok && endsQuestion(before.call, result.live.call)) {
+    state.out.push({ type: "approval", call: before.call, happening });
+    return { ok: false, reason: "through_approval", effects: [] };
+  }
   if (!result.ok) {
     // A settled call that is still in memory waits for its commit: the answer to its result comes with that, not sooner.
     const answers = isTerminal(before.call.state) ? result.effects.filter((one) => one.type !== "ack" || one.verdict !== "stored") : result.effects;
@@ -21,16 +38,23 @@ export function apply(state: HubState, entry: LiveCall, happening: Happening, no
   entry.live = result.live;
   if (before.call.state === "queued" && result.live.call.state !== "queued") state.line.remove(entry.laneKey, before.call);
   const writes = writesOf(result.effects);
+  let ticket: number | undefined;
   if (result.durability === "lazy") {
     entry.unsaved ??= { writes: [], since: now };
     entry.unsaved.writes.push(...writes);
     state.unsaved.add(entry);
   } else if (result.durability === "commit") {
-    commit(state, entry, writes, result.effects, session);
+    ticket = commit(state, entry, [...writes, ...(beside?.writes ?? [])], { effects: result.effects, session, guards: beside?.guards ?? [] });
   }
   atOnce(state, entry, result.effects, session);
   schedule(state, entry, now);
-  return result;
+  return ticket === undefined ? result : { ...result, ticket };
+}
+
+/** A parked call does not leave its question behind: the approval ends in the unit in which the call goes on or ends. */
+function endsQuestion(before: Call, after: Call): boolean {
+  const parked = before.state === "awaiting_approval" || before.state === "indeterminate";
+  return parked && before.approvalId !== null && after.state !== before.state;
 }
 
 /** The rows that a step adds; the call's own row is written when its unit is made. */
@@ -49,15 +73,20 @@ function updateOf({ stored: before, live: { call } }: LiveCall): Write {
   return { op: "update_call", expect: { state: before.state, fence: before.fence }, before, row: call };
 }
 
-function commit(state: HubState, entry: LiveCall, writes: Write[], effects: readonly Effect[], session: number): void {
+function commit(
+  state: HubState,
+  entry: LiveCall,
+  writes: readonly Write[],
+  { effects, session, guards }: { readonly effects: readonly Effect[]; readonly session: number; readonly guards: readonly GuardedWrite[] },
+): number {
   const { call } = entry.live;
   const earlier = entry.unsaved?.writes ?? [];
-  const unit: Unit = { writes: [updateOf(entry), ...earlier, ...writes] };
+  const unit: Unit = { writes: [updateOf(entry), ...guards, ...earlier, ...writes] };
   entry.unsaved = null;
   state.unsaved.delete(entry);
   entry.stored = call;
   if (call.leaseExpiresAt !== null) entry.storedLeaseAt = call.leaseExpiresAt;
-  order(state, unit, entry, effects, session, false);
+  return order(state, unit, entry, effects, session, false);
 }
 
 export function order(
@@ -189,10 +218,18 @@ function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: numbe
     case "ack":
       return sendAck(state, callId, effect, session);
     case "tell":
-      if (ticket.call !== null) state.out.push({ type: "tell", call: ticket.call });
+      if (ticket.call !== null) tellStored(state, ticket.call);
       return;
     default:
   }
+}
+
+function tellStored(state: HubState, call: Call): void {
+  state.out.push({ type: "tell", call });
+  const { routingOutcome } = call;
+  // It is parked and safe; that people are asked about it comes on top.
+  if (call.state === "indeterminate" && routingOutcome !== null && state.triggers.has(routingOutcome))
+    state.out.push({ type: "trigger", call, outcome: routingOutcome });
 }
 
 function sendInvoke(state: HubState, entry: LiveCall, fence: number, now: number): void {
@@ -237,7 +274,9 @@ export function forget(state: HubState, entry: LiveCall): void {
 }
 
 export function schedule(state: HubState, entry: LiveCall, now: number): void {
-  let at = nextDueAt(entry.live.call, now);
+  // What a freeze holds up waits for nobody: only the caller's own deadline goes on.
+  const held = entry.live.call.state === "queued" && isFrozen(state, entry.live.call);
+  let at = held ? (entry.live.call.totalDeadlineAt ?? Number.POSITIVE_INFINITY) : nextDueAt(entry.live.call, now);
   // Due already, but held back until its absent worker had its time; else a look in the next instant, never in this one.
   const away = entry.live.call.workerId !== null && sessionOf(state, entry) === undefined;
   if (at <= now) at = away && now < state.sweepFrom ? state.sweepFrom : now + 1;

@@ -1,17 +1,27 @@
 // The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
 import type { Result, WorkerMessage } from "@signalbox/protocol";
-import { admit, deny } from "../call/admit.ts";
+import { admit, deny, park } from "../call/admit.ts";
 import { leaseOf } from "../call/lease-of.ts";
 import type { EditedArgs, Effect, Happening, Live, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState } from "../call/types.ts";
+import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
-import { apply, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
+import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
+import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
-import { callKey, laneOf, newState, sessionOf, type HubState } from "./state.ts";
-import { dropSession, hear, letGo } from "./talk.ts";
-import type { HubLimits, HubOutput, LiveCall, ResultCheck, Session, WaitingLine, WorkerIdentity } from "./types.ts";
+import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
+import { disbar, dropSession, hear, letGo } from "./talk.ts";
+import type {
+  Clearance,
+  HubLimits,
+  HubOutput,
+  LiveCall,
+  Session,
+  ToolFacts,
+  WaitingLine,
+  WorkerIdentity,
+} from "./types.ts";
 
 /**
  * Synchronous and deterministic: no clock, no chance, no promise; `now` is wall clock (ms since 1970) and never
@@ -72,14 +82,20 @@ export class Hub {
     return this.#state.sessions.values();
   }
 
-  /** Admits a call, and dispatches it in the same commit when a worker is free. Returns the ticket of its unit. */
-  admit(identity: CallIdentity, edited: EditedArgs | null, check: ResultCheck, now: number): number {
+  /**
+   * Admits a call, and dispatches it in the same commit when a worker is free. Returns the ticket of its unit.
+   * `beside`: further guards and writes of the unit, e.g. how many calls are counted.
+   */
+  admit(admission: Admission, now: number): number {
+    const { identity, edited, facts, clearance, beside } = admission;
     const state = this.#state;
-    if (state.calls.has(callKey(identity.tenant, identity.callId))) throw new Error(`the call ${identity.callId} is open already`);
+    this.#mustBeNew(identity);
     const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs, edited }));
-    const entry = this.#enter(born.live, check);
+    const entry = this.#enter(born.live, facts, clearance);
     const effects: Effect[] = [...born.effects];
-    const session = chooseSession(state, entry, now);
+    // What changed since the rules were asked may forbid it: then it waits for another look.
+    const mayStart = clearance.epoch === state.epoch && !isFrozen(state, born.live.call) && !state.line.waits(entry.laneKey);
+    const session = mayStart ? chooseSession(state, entry, now) : undefined;
     if (session !== undefined) {
       const given = must(step(born.live, assignHappening(state, session), now, state.limits));
       entry.live = given.live;
@@ -88,12 +104,34 @@ export class Hub {
       holdSlot(session, entry);
     } else {
       state.line.add(entry.laneKey, born.live.call);
+      if (!mayStart) state.unplaced.push(entry);
     }
+    return this.#admitted(entry, effects, beside, now);
+  }
+
+  /** Admits a call that people are asked about first. `beside` opens the approval in the same unit. */
+  park(admission: Admission & { readonly approvalId: string; readonly asked: Readonly<Record<string, unknown>> }, now: number): number {
+    const { identity, edited, facts, clearance, beside, approvalId, asked } = admission;
+    const state = this.#state;
+    this.#mustBeNew(identity);
+    const born = must(park(identity, now, { startTag: state.line.nextTag(), edited, approvalId, asked }));
+    return this.#admitted(this.#enter(born.live, facts, clearance), born.effects, beside, now);
+  }
+
+  #mustBeNew({ tenant, callId }: CallIdentity): void {
+    if (this.#state.calls.has(callKey(tenant, callId))) throw new Error(`the call ${callId} is open already`);
+  }
+
+  #admitted(entry: LiveCall, effects: readonly Effect[], beside: Beside | undefined, now: number): number {
+    const state = this.#state;
     const { call } = entry.live;
     entry.stored = call;
     entry.storedLeaseAt = call.leaseExpiresAt ?? 0;
     schedule(state, entry, now);
-    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(effects)];
+    const insert = { op: "insert_call", row: call } as const;
+    const more = writesOf(effects);
+    // The common case makes no lists that it does not need.
+    const writes: Write[] = beside === undefined ? [insert, ...more] : [insert, ...beside.guards, ...more, ...beside.writes];
     return order(state, { writes }, entry, effects, 0, true);
   }
 
@@ -133,7 +171,7 @@ export class Hub {
   }
 
   /** The row as the ledger has it, after `reload`. */
-  reloaded(row: Call | undefined, tenant: string, callId: string, check: ResultCheck, now: number): void {
+  reloaded(row: Call | undefined, tenant: string, callId: string, facts: ToolFacts, now: number): void {
     const state = this.#state;
     const old = state.calls.get(callKey(tenant, callId));
     if (old !== undefined) {
@@ -142,18 +180,19 @@ export class Hub {
     }
     if (row === undefined) return;
     if (isTerminal(row.state)) return void state.out.push({ type: "tell", call: row });
-    this.restore(row, check, now);
+    this.restore(row, facts, now);
   }
 
   /** An open call found in the ledger at start. Its worker, if it had one, gets a lease time to come back. */
-  restore(row: Call, check: ResultCheck, now: number): void {
+  restore(row: Call, facts: ToolFacts, now: number): void {
     const state = this.#state;
     const lease = leaseOf(row);
     // Whether `Go` went out died with the process that sent it: assume that it did.
     const call: Call = lease !== null
       ? { ...row, mayHaveRun: true, leaseExpiresAt: Math.max(row.leaseExpiresAt ?? 0, state.sweepFrom) }
       : row;
-    const entry = this.#enter({ call, lease }, check);
+    // Nobody has looked at it since the start: whoever gives it a worker looks first.
+    const entry = this.#enter({ call, lease }, facts, noClearance);
     entry.stored = row;
     entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
     state.line.saw(call.startTag);
@@ -161,14 +200,20 @@ export class Hub {
       state.line.add(entry.laneKey, call);
       dispatchIfFree(state, entry, now);
     }
+    const { routingOutcome } = call;
+    if (call.state === "indeterminate" && routingOutcome !== null && state.triggers.has(routingOutcome))
+      state.out.push({ type: "trigger", call, outcome: routingOutcome });
     schedule(state, entry, now);
   }
 
-  #enter(live: Live, check: ResultCheck): LiveCall {
+  #enter(live: Live, facts: ToolFacts, clearance: Clearance): LiveCall {
     const entry: LiveCall = {
       live,
       laneKey: laneOf(live.call),
-      check,
+      facts,
+      clearance,
+      lookedAt: false,
+      heldUntil: 0,
       stored: live.call,
       unsaved: null,
       storedLeaseAt: 0,
@@ -189,6 +234,84 @@ export class Hub {
     return result;
   }
 
+  /**
+   * The same for what comes from an approval, or ends with one: `beside` stands in the unit of the change.
+   * `clearance`: what the call was found to be allowed under, when it goes on.
+   * @returns the ticket of the unit; a reason when the call knows no such step (any more), undefined when it is not open
+   */
+  decide(
+    tenant: string,
+    callId: string,
+    happening: Happening,
+    beside: Beside,
+    clearance: Clearance | undefined,
+    now: number,
+  ): { readonly ok: true; readonly ticket: number } | { readonly ok: false; readonly reason: string } | undefined {
+    const entry = this.#state.calls.get(callKey(tenant, callId));
+    if (entry === undefined) return undefined;
+    if (clearance !== undefined) entry.clearance = clearance;
+    const result = apply(this.#state, entry, happening, now, 0, beside);
+    if (!result.ok) return { ok: false, reason: result.reason };
+    if (result.ticket === undefined) throw new Error(`${happening.type} is not stored at once`);
+    // Nothing is placed here: whether the unit holds is known when it is stored.
+    return { ok: true, ticket: result.ticket };
+  }
+
+  /** What a look found at a call that waits: it may run until then, or not any more. */
+  cleared(tenant: string, callId: string, found: Clearance | { readonly error: ErrorBody }, now: number): void {
+    cleared(this.#state, callKey(tenant, callId), found, now);
+    placeWaiting(this.#state, now);
+  }
+
+  /** The look could not be had (a store that cannot be read): nothing is given away, and it is tried again at `again`. */
+  notCleared(tenant: string, callId: string, again: number): void {
+    notCleared(this.#state, callKey(tenant, callId), again);
+  }
+
+  /** Rules have no say on the routing outcome of a call that waits: it ends as it would have. */
+  untriggered(tenant: string, callId: string, now: number): void {
+    untriggered(this.#state, callKey(tenant, callId), now);
+    placeWaiting(this.#state, now);
+  }
+
+  /** What calls were cleared under has changed: every one that waits is looked at again before it goes to a worker. */
+  newEpoch(): number {
+    return ++this.#state.epoch;
+  }
+
+  get epoch(): number {
+    return this.#state.epoch;
+  }
+
+  /** Routing outcomes on which some rule may have a say. */
+  triggersAre(triggers: ReadonlySet<RoutingOutcome>): void {
+    this.#state.triggers = triggers;
+  }
+
+  /** Nothing of this scope goes to a worker from now on. `tenant` may be `platform`: all; an empty tool: all tools. */
+  freeze(tenant: string, tool: string): void {
+    this.#state.frozen.add(freezeKey(tenant, tool));
+  }
+
+  unfreeze(tenant: string, tool: string, now: number): void {
+    thaw(this.#state, freezeKey(tenant, tool), now);
+    placeWaiting(this.#state, now);
+  }
+
+  /** Calls that no worker has: for a look at whether they may still run. */
+  waitingCalls(): readonly Call[] {
+    const waiting: Call[] = [];
+    for (const { live } of this.#state.calls.values())
+      if (live.call.state === "queued" || live.call.state === "awaiting_approval") waiting.push(live.call);
+    return waiting;
+  }
+
+  /** Takes away handlers that this worker may not run, after `vet`. */
+  vetted(sessionId: number, refused: readonly { readonly tool: string; readonly version: string }[]): void {
+    const session = this.#state.sessions.get(sessionId);
+    if (session !== undefined) disbar(this.#state, session, refused);
+  }
+
   connect(sessionId: number, identity: WorkerIdentity, now: number): void {
     this.#state.sessions.set(sessionId, {
       id: sessionId,
@@ -197,6 +320,7 @@ export class Hub {
       incarnation: "",
       capacity: 0,
       labels: {},
+      imageDigest: "",
       handlers: new Map(),
       holding: new Map(),
       registered: false,
@@ -226,7 +350,7 @@ export class Hub {
    * A result that the sender holds no slot for. `found` is what the ledger has of the call, in the sender's own tenant.
    * Only the very worker that had the lease may settle a call by it, or add evidence to one.
    */
-  strayResult(sessionId: number, found: StoredCall | undefined, result: Result, check: ResultCheck, now: number): void {
+  strayResult(sessionId: number, found: StoredCall | undefined, result: Result, facts: ToolFacts, now: number): void {
     const state = this.#state;
     const session = state.sessions.get(sessionId);
     if (session === undefined) return;
@@ -235,11 +359,11 @@ export class Hub {
       return keepRefused(state, result.callId, [ack], sessionId);
     }
     const { row } = found;
-    const checked = check(row, result, session.workerId);
+    const checked = facts.check(row, result, session.workerId);
     const key = callKey(row.tenant, row.callId);
     if (!state.calls.has(key) && !isTerminal(row.state)) {
       // Open in the ledger and unknown here: memory takes it up again, and the result counts as it would have.
-      this.restore(row, check, now);
+      this.restore(row, facts, now);
     }
     const entry = state.calls.get(key);
     if (entry === undefined) {
@@ -263,29 +387,9 @@ export class Hub {
     flushUnsaved(state, now, false);
     for (let key = state.due.popDue(now); key !== undefined; key = state.due.popDue(now)) {
       const entry = state.calls.get(key);
-      if (entry !== undefined) this.#look(entry, now);
+      if (entry !== undefined) look(state, entry, now);
     }
     placeWaiting(state, now);
-  }
-
-  #look(entry: LiveCall, now: number): void {
-    const state = this.#state;
-    entry.dueAt = Number.POSITIVE_INFINITY;
-    const mayExpireLeases = now >= state.sweepFrom;
-    const outcome = apply(
-      state,
-      entry,
-      {
-        type: "due",
-        streamAlive: sessionOf(state, entry) !== undefined,
-        handlerKnown: (state.servers.get(entry.laneKey)?.size ?? 0) > 0,
-        mayExpireLeases,
-      },
-      now,
-    );
-    if (outcome.ok) return;
-    dispatchIfFree(state, entry, now);
-    schedule(state, entry, now);
   }
 
   /**
@@ -301,6 +405,19 @@ export class Hub {
     return this.#state.draining;
   }
 }
+
+/** A call that has passed all stages before its admission. */
+export interface Admission {
+  readonly identity: CallIdentity;
+  /** Nulls for optional fields, taken out or replaced by the default. */
+  readonly edited: EditedArgs | null;
+  readonly facts: ToolFacts;
+  readonly clearance: Clearance;
+  readonly beside?: Beside | undefined;
+}
+
+/** Of no epoch that ever was. */
+const noClearance: Clearance = { epoch: -1, until: 0 };
 
 /** What the ledger has of one call. */
 export interface StoredCall {

@@ -1,7 +1,7 @@
 // Finds a worker for a call, and a call for a worker that has a free slot.
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
-import { callKey, type HubState } from "./state.ts";
-import type { LiveCall, Session } from "./types.ts";
+import { callKey, isFrozen, type HubState } from "./state.ts";
+import type { Integrity, LiveCall, Session } from "./types.ts";
 
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
 const lookAheadMax = 64;
@@ -14,6 +14,23 @@ function hasSlot(state: HubState, session: Session, laneKey: string, now: number
   return handler !== undefined && handler.busy < handler.maxConcurrency && session.holding.size < session.capacity;
 }
 
+/** Whether this worker is one of those that may run the tool. Both lists that are given must name it. */
+export function isTrusted({ identities, imageDigests }: Integrity, session: Pick<Session, "identity" | "imageDigest">): boolean {
+  if (identities.length > 0 && !identities.includes(session.identity.principal)) return false;
+  return imageDigests.length === 0 || imageDigests.includes(session.imageDigest);
+}
+
+/** Whether what was found when the call was last looked at still holds; if not, somebody is asked to look again. */
+function isCleared(state: HubState, entry: LiveCall, now: number): boolean {
+  const { epoch, until } = entry.clearance;
+  if (epoch === state.epoch && now < until) return true;
+  if (!entry.lookedAt) {
+    entry.lookedAt = true;
+    state.out.push({ type: "recheck", call: entry.live.call });
+  }
+  return false;
+}
+
 /** Least loaded first, then by name: the same state always gives the same choice. */
 export function chooseSession(state: HubState, entry: LiveCall, now: number): Session | undefined {
   const servers = state.servers.get(entry.laneKey);
@@ -22,6 +39,7 @@ export function chooseSession(state: HubState, entry: LiveCall, now: number): Se
   let fallback: Session | undefined;
   for (const session of servers) {
     if (!hasSlot(state, session, entry.laneKey, now) || session.holding.has(entry.live.call.callId)) continue;
+    if (!isTrusted(entry.facts.integrity, session)) continue;
     if (entry.avoid.has(session.workerId)) fallback = better(session, fallback);
     else best = better(session, best);
   }
@@ -29,10 +47,16 @@ export function chooseSession(state: HubState, entry: LiveCall, now: number): Se
   return othersCouldTake(state, entry, now) ? undefined : fallback;
 }
 
+/** Whether anybody who may run it is connected; what separates "nobody could" from "nobody had room". */
+export function isServed(state: HubState, entry: LiveCall): boolean {
+  for (const session of state.servers.get(entry.laneKey) ?? []) if (isTrusted(entry.facts.integrity, session)) return true;
+  return false;
+}
+
 /** A call waits for a worker that has not turned it down only while there is one that is alive. */
 function othersCouldTake(state: HubState, entry: LiveCall, now: number): boolean {
   for (const session of state.servers.get(entry.laneKey) ?? []) {
-    if (session.draining || entry.avoid.has(session.workerId)) continue;
+    if (session.draining || entry.avoid.has(session.workerId) || !isTrusted(entry.facts.integrity, session)) continue;
     if (now - session.lastHeardAt < state.limits.workerSilentMs) return true;
   }
   return false;
@@ -55,10 +79,16 @@ export function placeWaiting(state: HubState, now: number): void {
   }
 }
 
+/** Whoever has waited longer goes first: a free worker is given what is next for it, which need not be this call. */
 export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): void {
-  if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now) return;
-  const session = chooseSession(state, entry, now);
-  if (session !== undefined) assign(state, entry, session, now);
+  for (;;) {
+    if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now || isFrozen(state, entry.live.call)) return;
+    const session = chooseSession(state, entry, now);
+    const before = session?.holding.size;
+    if (session === undefined) return;
+    fill(state, session, now);
+    if (session.holding.size === before) return;
+  }
 }
 
 export function assignHappening(state: HubState, session: Session) {
@@ -86,19 +116,26 @@ export function fill(state: HubState, session: Session, now: number): void {
   }
 }
 
-/** Over the lanes that the worker serves, which are few, not over all lanes that wait, which are every tenant's. */
+/**
+ * Over the lanes that the worker serves, which are few, not over all lanes that wait, which are every tenant's. Nobody is
+ * passed over because somebody must look at it again: that takes a moment, and then it is its turn.
+ */
 function nextFor(state: HubState, session: Session, now: number): LiveCall | undefined {
   let best: LiveCall | undefined;
+  // Calls that a freeze holds back must not hide another tenant's behind them.
+  const lookAhead = state.frozen.size === 0 ? lookAheadMax : Number.POSITIVE_INFINITY;
   for (const laneKey of session.handlers.keys()) {
     if (!hasSlot(state, session, laneKey, now)) continue;
-    for (const waiting of state.line.peek(laneKey, lookAheadMax)) {
+    for (const waiting of state.line.peek(laneKey, lookAhead)) {
       if (best !== undefined && waiting.startTag >= best.live.call.startTag) break;
       if (waiting.notBefore > now || session.holding.has(waiting.callId)) continue;
       const entry = state.calls.get(callKey(waiting.tenant, waiting.callId));
-      if (entry === undefined || (entry.avoid.has(session.workerId) && othersCouldTake(state, entry, now))) continue;
+      if (entry === undefined || entry.heldUntil > now || isFrozen(state, entry.live.call)) continue;
+      if (!isTrusted(entry.facts.integrity, session)) continue;
+      if (entry.avoid.has(session.workerId) && othersCouldTake(state, entry, now)) continue;
       best = entry;
       break;
     }
   }
-  return best;
+  return best === undefined || isCleared(state, best, now) ? best : undefined;
 }

@@ -2,7 +2,7 @@
 import { leaseOf } from "../call/lease-of.ts";
 import { describe, expect, test } from "vitest";
 import type { Call } from "../call/types.ts";
-import { HandHub, accepted, believe, holds, register, result, started, type WorkerSays } from "../../../../test/support/hand-hub.ts";
+import { HandHub, accepted, believed, holds, register, result, started, type WorkerSays } from "../../../../test/support/hand-hub.ts";
 
 const unsafe = { sideEffectClass: "non_idempotent_write" } as const;
 
@@ -254,7 +254,7 @@ describe("a replica that starts anew", () => {
     const lease = leaseOf(call);
     const hub = new HandHub({}, 0);
     const w1 = hub.connect("w1");
-    hub.hub.strayResult(w1, { row: call, attempts: lease === null ? [] : [lease] }, result("c1"), believe, hub.now);
+    hub.hub.strayResult(w1, { row: call, attempts: lease === null ? [] : [lease] }, result("c1"), believed, hub.now);
     expect(hub.sent(w1)).toEqual(["registered"]);
     hub.store();
     expect(hub.sent(w1)).toEqual(["result_ack c1#1 stored"]);

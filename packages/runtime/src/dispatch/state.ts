@@ -1,7 +1,7 @@
 // The hub's memory: connected workers, open calls and what waits for the ledger.
 import type { Lease } from "@signalbox/protocol";
 import type { Effect } from "../call/machine.ts";
-import type { Call } from "../call/types.ts";
+import type { Call, RoutingOutcome } from "../call/types.ts";
 import { DueHeap } from "./heap.ts";
 import { laneKeyOf, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
 
@@ -40,6 +40,12 @@ export interface HubState {
   out: HubOutput[];
   nextTicket: number;
   draining: boolean;
+  /** Grows with every change of rules, grants, keys and tools; a clearance of another epoch is over. */
+  epoch: number;
+  /** Scopes of which nothing is dispatched, by {@link freezeKey}. */
+  readonly frozen: Set<string>;
+  /** Routing outcomes on which some rule may have a say. */
+  triggers: ReadonlySet<RoutingOutcome>;
   /** Before this instant no lease of an absent worker ends: a starting replica lets workers return first. */
   sweepFrom: number;
 }
@@ -62,6 +68,9 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     out: [],
     nextTicket: 1,
     draining: false,
+    epoch: 0,
+    frozen: new Set(),
+    triggers: new Set(),
     sweepFrom: startedAt + limits.leaseMs,
   };
 }
@@ -94,4 +103,14 @@ export function leaseKey(worker: string, { callId, fence }: Lease): string {
 
 export function laneOf(call: { toolTenant: string; tool: string; version: string }): string {
   return laneKeyOf(call.toolTenant, call.tool, call.version);
+}
+
+/** `tenant` may be `platform`, which stands for all of them; an empty tool for all tools. */
+export function freezeKey(tenant: string, tool: string): string {
+  return `${tenant}\u0000${tool}`;
+}
+
+export function isFrozen({ frozen }: HubState, { tenant, tool }: Pick<Call, "tenant" | "tool">): boolean {
+  if (frozen.size === 0) return false;
+  return [tenant, "platform"].some((whose) => frozen.has(freezeKey(whose, "")) || frozen.has(freezeKey(whose, tool)));
 }

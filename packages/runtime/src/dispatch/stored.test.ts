@@ -1,7 +1,7 @@
 // What waits for the ledger on the way to a worker and what does not: the first commit of a call, lazy writes, renewals.
 import { describe, expect, test } from "vitest";
 import { identityOf } from "../../../../test/support/calls.ts";
-import { HandHub, accepted, believe, holds, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
+import { HandHub, accepted, believed, holds, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
 
 const unsafe = { sideEffectClass: "non_idempotent_write" } as const;
 
@@ -53,7 +53,8 @@ describe("the first commit", () => {
   test("arguments that validation changed are what runs", () => {
     const hub = new HandHub();
     const w1 = hub.connect("w1");
-    hub.hub.admit(identityOf({ callId: "c1" }), { argsJson: '{"amount":6}', pointers: ["/x"] }, believe, hub.now);
+    const edited = { argsJson: '{"amount":6}', pointers: ["/x"] };
+    hub.hub.admit({ identity: identityOf({ callId: "c1" }), edited, facts: believed, clearance: hub.clearance() }, hub.now);
     hub.store();
     expect(hub.messages(w1).at(-1)).toMatchObject({ type: "invoke", argsJson: '{"amount":6}' });
   });

@@ -1,7 +1,7 @@
 // What workers say, also when it makes no sense or is not theirs to say: heartbeats, leases of others, late and broken messages.
 import type { WorkerMessage } from "@signalbox/protocol";
 import { describe, expect, test } from "vitest";
-import { HandHub, accepted, believe, holds, lease, nack, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
+import { HandHub, accepted, believed, holds, lease, nack, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
 
 const unsafe = { sideEffectClass: "non_idempotent_write" } as const;
 
@@ -92,7 +92,7 @@ describe("a lease of somebody else", () => {
     const { hub, w2 } = running();
     hub.say(w2, result("c1", 1, '"forged"'));
     expect(hub.orders("stray")).toMatchObject([{ session: w2, tenant: "acme" }]);
-    hub.hub.strayResult(w2, { row: hub.call("c1"), attempts: hub.attempts("c1") }, result("c1", 1, '"forged"'), believe, hub.now);
+    hub.hub.strayResult(w2, { row: hub.call("c1"), attempts: hub.attempts("c1") }, result("c1", 1, '"forged"'), believed, hub.now);
     hub.gather();
     expect(hub.commits).toEqual([]);
     expect(hub.sent(w2)).toEqual(["result_ack c1#1 lease_lost"]);
@@ -105,14 +105,14 @@ describe("a lease of somebody else", () => {
   ])("%s has no lease either", (_, says) => {
     const { hub } = running();
     const other = hub.connect("w1", says);
-    hub.hub.strayResult(other, { row: hub.call("c1"), attempts: hub.attempts("c1") }, result("c1"), believe, hub.now);
+    hub.hub.strayResult(other, { row: hub.call("c1"), attempts: hub.attempts("c1") }, result("c1"), believed, hub.now);
     expect(hub.sent(other)).toEqual(["registered", "result_ack c1#1 lease_lost"]);
     expect(hub.call("c1").state).toBe("running");
   });
 
   test("a call that nobody has ever heard of", () => {
     const { hub, w1 } = running();
-    hub.hub.strayResult(w1, undefined, result("c9"), believe, hub.now);
+    hub.hub.strayResult(w1, undefined, result("c9"), believed, hub.now);
     expect(hub.sent(w1)).toEqual(["result_ack c9#1 lease_lost"]);
   });
 
@@ -148,7 +148,7 @@ describe("a result under a lease that was lost", () => {
 
   test("is kept first and answered then", () => {
     const { hub, w1 } = lost();
-    hub.hub.strayResult(w1, { row: hub.call("c1"), attempts: attempts(hub) }, result("c1"), believe, hub.now);
+    hub.hub.strayResult(w1, { row: hub.call("c1"), attempts: attempts(hub) }, result("c1"), believed, hub.now);
     expect(hub.sent(w1)).toEqual([]);
     const { unit } = hub.storeNext();
     expect(unit.writes).toEqual([
@@ -159,11 +159,11 @@ describe("a result under a lease that was lost", () => {
 
   test("said again while it is on its way, it does not queue up behind itself", () => {
     const { hub, w1 } = lost();
-    for (let n = 0; n < 3; n++) hub.hub.strayResult(w1, { row: hub.call("c1"), attempts: attempts(hub) }, result("c1"), believe, hub.now);
+    for (let n = 0; n < 3; n++) hub.hub.strayResult(w1, { row: hub.call("c1"), attempts: attempts(hub) }, result("c1"), believed, hub.now);
     hub.gather();
     expect(hub.commits.map(({ unit }) => unitWords(unit.writes))).toEqual([["keep_late_result"]]);
     hub.store();
-    hub.hub.strayResult(w1, { row: hub.call("c1"), attempts: attempts(hub) }, result("c1"), believe, hub.now);
+    hub.hub.strayResult(w1, { row: hub.call("c1"), attempts: attempts(hub) }, result("c1"), believed, hub.now);
     hub.gather();
     expect(hub.commits).toHaveLength(1);
   });

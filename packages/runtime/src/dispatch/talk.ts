@@ -51,6 +51,7 @@ function register(state: HubState, session: Session, message: Register, now: num
   session.incarnation = message.incarnation;
   session.capacity = Math.min(message.capacity, state.limits.workerCapacityMax);
   session.labels = message.labels;
+  session.imageDigest = message.imageDigest;
   session.registered = true;
   const refused: { tool: string; version: string; reason: string }[] = [];
   for (const offer of message.handlers) {
@@ -72,6 +73,20 @@ function register(state: HubState, session: Session, message: Register, now: num
   }
   resync(state, session, message, refused, now);
   fill(state, session, now);
+  if (session.handlers.size === 0) return;
+  const handlers = [...session.handlers.values()].map(({ tool, version }) => ({ tool, version }));
+  state.out.push({ type: "vet", session: session.id, identity: session.identity, imageDigest: session.imageDigest, handlers });
+}
+
+/** Takes handlers away that this worker may not run; what it was given of them before is its lease's matter. */
+export function disbar(state: HubState, session: Session, handlers: readonly { readonly tool: string; readonly version: string }[]): void {
+  for (const { tool, version } of handlers) {
+    const laneKey = laneKeyOf(session.identity.tenant, tool, version);
+    session.handlers.delete(laneKey);
+    const servers = state.servers.get(laneKey);
+    servers?.delete(session);
+    if (servers?.size === 0) state.servers.delete(laneKey);
+  }
 }
 
 function workersOf(state: HubState, tenant: string): number {
@@ -249,7 +264,7 @@ function result(state: HubState, session: Session, message: Result, now: number)
   if (entry === undefined) {
     state.out.push({ type: "stray", session: session.id, tenant: session.identity.tenant, result: message });
   } else {
-    const checked = entry.check(entry.live.call, message, session.workerId);
+    const checked = entry.facts.check(entry.live.call, message, session.workerId);
     apply(state, entry, { type: "result", result: checked }, now, session.id);
   }
 }

@@ -1,6 +1,6 @@
 // What the hub takes in and gives out: live calls, connected workers, and orders for the driver.
 import type { Result, RuntimeMessage } from "@signalbox/protocol";
-import type { CheckedResult, Live, MachineLimits } from "../call/machine.ts";
+import type { CheckedResult, Happening, Live, MachineLimits } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 
@@ -30,6 +30,29 @@ export interface Held {
   missed: number;
 }
 
+/**
+ * What a call was found to be allowed under: the state of rules, grants and tools that was looked at, and until when that
+ * look is good. A call that waits longer, or meets another state, is looked at again before a worker hears of it.
+ */
+export interface Clearance {
+  readonly epoch: number;
+  /** Wall clock, ms since 1970. */
+  readonly until: number;
+}
+
+/** What the hub must know of a call's tool beside the call itself. */
+export interface ToolFacts {
+  readonly check: ResultCheck;
+  readonly integrity: Integrity;
+}
+
+/** Who may run a tool; empty lists = anybody of its tenant. */
+export interface Integrity {
+  /** Names of principals. */
+  readonly identities: readonly string[];
+  readonly imageDigests: readonly string[];
+}
+
 /** One connected worker. */
 export interface Session {
   readonly id: number;
@@ -38,6 +61,7 @@ export interface Session {
   incarnation: string;
   capacity: number;
   labels: Readonly<Record<string, string>>;
+  imageDigest: string;
   readonly handlers: Map<string, Handler>;
   /** By call id; one session never holds two calls of the same id, not even of two tenants. */
   readonly holding: Map<string, Held>;
@@ -51,7 +75,12 @@ export interface Session {
 export interface LiveCall {
   live: Live;
   readonly laneKey: string;
-  readonly check: ResultCheck;
+  readonly facts: ToolFacts;
+  clearance: Clearance;
+  /** Somebody looks at whether it may still run, or at what a rule makes of its routing outcome. */
+  lookedAt: boolean;
+  /** Nobody can look at it before this instant (wall clock, ms): till then others go first. */
+  heldUntil: number;
   /** The row that the ledger holds once everything handed to it is written: the next guard, and what the next update differs from. */
   stored: Call;
   /** Lazy events and the instant by which they must be on their way; null = nothing waits. */
@@ -74,6 +103,17 @@ export type HubOutput =
   | { readonly type: "reload"; readonly tenant: string; readonly callId: string }
   /** A result for a call that is not open here: read its row and hand both to `strayResult`. */
   | { readonly type: "stray"; readonly session: number; readonly tenant: string; readonly result: Result }
+  /** A slot is free for a call whose clearance is over: look again and say `cleared`. */
+  | { readonly type: "recheck"; readonly call: Call }
+  /**
+   * Something wants to end a call that people are asked about. The approval must end in the same unit: do that with
+   * `decide`, or not at all.
+   */
+  | { readonly type: "approval"; readonly call: Call; readonly happening: Happening }
+  /** Rules have a say on this outcome: ask them. A queued call waits for `triggered`; a parked one is asked about. */
+  | { readonly type: "trigger"; readonly call: Call; readonly outcome: RoutingOutcome }
+  /** A worker offers these tools: who may run them is checked with `vetted`. */
+  | { readonly type: "vet"; readonly session: number; readonly identity: WorkerIdentity; readonly imageDigest: string; readonly handlers: readonly Pick<Handler, "tool" | "version">[] }
   /** One of the four routing outcomes happened, to a call or to one attempt of it. */
   | { readonly type: "routed"; readonly outcome: RoutingOutcome };
 
@@ -96,6 +136,8 @@ export interface WaitingLine {
   /** First entries of a lane in order, at most `lookAheadMax`; good until the line next changes. */
   peek(laneKey: string, lookAheadMax: number): Iterable<Waiting>;
   depth(tenant: string): number;
+  /** Whether anything waits in this lane. */
+  waits(laneKey: string): boolean;
   /** The tag a call admitted now gets. */
   nextTag(): number;
   /** A restored call's tag was seen. */

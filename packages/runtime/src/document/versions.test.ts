@@ -1,15 +1,7 @@
-// Versions, their order, ranges, and which version a wish comes to.
+// Versions, their order and ranges.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  compareVersions,
-  inRange,
-  newestFirst,
-  parseRange,
-  parseVersion,
-  pickVersion,
-  type Version,
-} from "./versions.ts";
+import { compareVersions, inRange, parseRange, parseVersion, type Version } from "./versions.ts";
 
 function version(text: string): Version {
   const parsed = parseVersion(text);
@@ -144,46 +136,6 @@ test.each([
   "^".repeat(200),
 ])("%j is no range", (text) => {
   expect(parseRange(text)).toBeUndefined();
-});
-
-const versions = ["1.0.0", "1.2.0", "1.3.0", "1.4.0-beta.1", "2.0.0-rc.1", "0.9.0", "garbage"];
-
-test.each([
-  ["", "1.2.0", { ok: true, version: "1.2.0" }],
-  ["", null, { ok: true, version: "1.3.0" }],
-  ["", "7.7.7", { ok: true, version: "1.3.0" }],
-  ["1.2.0", "1.0.0", { ok: true, version: "1.2.0" }],
-  ["1.4.0-beta.1", "1.0.0", { ok: true, version: "1.4.0-beta.1" }],
-  ["^1.2.0", "1.2.0", { ok: true, version: "1.3.0" }],
-  ["~1.2", "1.3.0", { ok: true, version: "1.2.0" }],
-  ["^1.4.0-beta.0", "1.2.0", { ok: true, version: "1.4.0-beta.1" }],
-  ["*", "1.2.0", { ok: true, version: "1.3.0" }],
-  ["<1", "1.2.0", { ok: true, version: "0.9.0" }],
-  ["9.9.9", "1.2.0", { ok: false, reason: "no_match" }],
-  ["^3", "1.2.0", { ok: false, reason: "no_match" }],
-  ["^2.0.0", "1.2.0", { ok: false, reason: "no_match" }],
-  ["newest", "1.2.0", { ok: false, reason: "bad_version" }],
-])("the wish %j with %j active comes to %j", (requested, active, picked) => {
-  expect(pickVersion({ requested, active, versions })).toEqual(picked);
-});
-
-test("without an active version a pre-release is never chosen by itself", () => {
-  expect(pickVersion({ requested: "", active: null, versions: ["1.0.0-rc.1"] })).toEqual({
-    ok: false,
-    reason: "no_match",
-  });
-  expect(pickVersion({ requested: "", active: null, versions: [] })).toEqual({ ok: false, reason: "no_match" });
-});
-
-test("newest first, and equal precedence the same way for everybody", () => {
-  expect(newestFirst(["1.0.0", "1.0.0-a", "2.0.0", "x", "1.10.0", "1.9.0"])).toEqual([
-    "2.0.0",
-    "1.10.0",
-    "1.9.0",
-    "1.0.0",
-    "1.0.0-a",
-  ]);
-  expect(newestFirst(["1.0.0+a", "1.0.0+b"])).toEqual(newestFirst(["1.0.0+b", "1.0.0+a"]));
 });
 
 test("no text makes the parsers throw or take long", () => {

@@ -1,4 +1,4 @@
-// Versions (SemVer 2.0.0) and ranges of them: which version a name and a wish come to.
+// Versions (SemVer 2.0.0), their order, and ranges of them.
 import { documentBounds } from "./bounds.ts";
 
 export interface Version {
@@ -142,45 +142,4 @@ export function inRange(range: VersionRange, candidate: Version): boolean {
         release(candidate.major, candidate.minor, candidate.patch),
       ) === 0,
   );
-}
-
-/** Newest first; texts that are no versions are left out. */
-export function newestFirst(versions: Iterable<string>): readonly string[] {
-  const parsed = [...versions].flatMap((text) => {
-    const version = parseVersion(text);
-    return version === undefined ? [] : [{ text, version }];
-  });
-  // Equal precedence (build metadata) is settled by the text, so that every replica picks the same.
-  parsed.sort((one, other) => compareVersions(other.version, one.version) || (one.text < other.text ? 1 : -1));
-  return parsed.map(({ text }) => text);
-}
-
-export type Picked =
-  | { readonly ok: true; readonly version: string }
-  | { readonly ok: false; readonly reason: "no_match" | "bad_version" };
-
-/**
- * The version that a wish comes to. Empty wish: the active one, else the newest stable. Exact: itself, also a
- * pre-release. Range: the newest in it.
- */
-export function pickVersion(wish: {
-  readonly requested: string;
-  readonly active: string | null;
-  readonly versions: readonly string[];
-}): Picked {
-  const { requested, active, versions } = wish;
-  const first = (fits: (version: Version) => boolean): Picked => {
-    const version = newestFirst(versions).find((text) => fits(parseVersion(text) ?? release(0)));
-    return version === undefined ? { ok: false, reason: "no_match" } : { ok: true, version };
-  };
-  if (requested === "") {
-    return active !== null && versions.includes(active)
-      ? { ok: true, version: active }
-      : first(({ pre }) => pre.length === 0);
-  }
-  if (parseVersion(requested) !== undefined) {
-    return versions.includes(requested) ? { ok: true, version: requested } : { ok: false, reason: "no_match" };
-  }
-  const range = parseRange(requested);
-  return range === undefined ? { ok: false, reason: "bad_version" } : first((version) => inRange(range, version));
 }

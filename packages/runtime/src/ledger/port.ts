@@ -1,8 +1,11 @@
 // The ledger's port: what every store of calls, attempts, events and audit must do; one conformance suite runs against each adapter.
 import type { Attempt, Call, CallEvent, CallState, LateResult } from "../call/types.ts";
+import type { Approval, ApprovalState, ApprovalWithVotes, Vote } from "../policy/approval/types.ts";
+import type { PolicyDefault, PolicyLevel, PolicyVersion, StoredPolicy } from "../policy/types.ts";
 import type { Grant, Key, Project, Tenant } from "../tenancy/types.ts";
-import type { ToolRecord, ToolVersion } from "../registry/types.ts";
+import type { Activation, Freeze, ListedVersion, ProjectTool, ToolPin, ToolQuery, ToolRecord, ToolStatus, ToolVersion } from "../registry/types.ts";
 import type { AuditDraft, AuditFilter, AuditRecord, AuditVerdict } from "./audit.ts";
+import type { Delivery, DueDelivery, Notice, Webhook } from "./webhooks.ts";
 
 /** Writes whose condition decides whether their unit happens at all; they stand first in a unit. */
 export type GuardedWrite =
@@ -26,12 +29,82 @@ export type GuardedWrite =
   | { readonly op: "revoke_key"; readonly tenant: string; readonly keyId: string; readonly at: number }
   | { readonly op: "insert_grant"; readonly row: Grant }
   | { readonly op: "revoke_grant"; readonly tenant: string; readonly grantId: string; readonly at: number }
-  /** Refused when this (tenant, tool, version) exists: versions are immutable. Creates the tool's record when it is the first. */
+  /**
+   * Refused when this (tenant, tool, version) exists: versions are immutable. Creates the tool's record when it is the
+   * first. `activate` adds to the tool's activations, at `publishedAt` by `publishedBy`.
+   */
   | { readonly op: "insert_tool_version"; readonly row: ToolVersion; readonly activate: boolean }
-  /** Refused when the version is unknown. */
-  | { readonly op: "activate_tool"; readonly tenant: string; readonly tool: string; readonly version: string };
+  /** Refused when the version is unknown. Adds to the tool's activations unless this version is the active one already. */
+  | {
+      readonly op: "activate_tool";
+      readonly tenant: string;
+      readonly tool: string;
+      readonly version: string;
+      readonly at: number;
+      readonly by: string;
+    }
+  /** Refused when the version is unknown, or has another status than `from`. */
+  | {
+      readonly op: "set_tool_status";
+      readonly tenant: string;
+      readonly tool: string;
+      readonly version: string;
+      readonly from: ToolStatus;
+      readonly status: ToolStatus;
+    }
+  /**
+   * Refused when (tenant, name, version) exists: versions are immutable. A row that is `active` makes the version of its
+   * name that was active `superseded`.
+   */
+  | { readonly op: "insert_policy"; readonly row: StoredPolicy }
+  /** Refused when the version is unknown. `active` supersedes the one that was. */
+  | {
+      readonly op: "set_policy_status";
+      readonly tenant: string;
+      readonly name: string;
+      readonly version: string;
+      readonly status: PolicyVersion["status"];
+    }
+  /** Refused when the id exists. */
+  | { readonly op: "insert_approval"; readonly row: Approval }
+  /** Refused unless the stored approval is pending with this revision. Afterwards the whole row is stored. */
+  | { readonly op: "update_approval"; readonly expect: { readonly revision: number }; readonly row: Approval }
+  /** Refused unless exactly so many calls are counted now, inside the commit. */
+  | { readonly op: "expect_count"; readonly of: CallCount; readonly calls: number }
+  /** Refused when the id exists. */
+  | { readonly op: "insert_webhook"; readonly row: Webhook }
+  /** Refused when it is unknown. What is on its way to it is dead, and its last error says why. */
+  | { readonly op: "remove_webhook"; readonly tenant: string; readonly webhookId: string; readonly at: number };
+
+/** Calls of one tool by one principal that were admitted (also if they ended since), by where or when. */
+export interface CallCount {
+  readonly tenant: string;
+  readonly tool: string;
+  readonly principal: string;
+  readonly within:
+    | { readonly kind: "turn"; readonly sessionId: string; readonly turn: number }
+    | { readonly kind: "session"; readonly sessionId: string }
+    /** Admitted at or after this instant (ms since 1970). */
+    | { readonly kind: "window"; readonly from: number };
+}
 
 export type PlainWrite =
+  /** A counted vote twice is an error; a late one that is there already is left alone. */
+  | { readonly op: "store_vote"; readonly row: Vote }
+  /** Kept, together with a delivery (due at once) for every webhook of the tenant that wants its type. */
+  | { readonly op: "append_notice"; readonly notice: Notice }
+  /** After an attempt to deliver; of a delivery that is pending still, else left alone. */
+  | { readonly op: "put_delivery"; readonly row: Delivery }
+  /** Makes the project, or changes its environment. */
+  | { readonly op: "put_project"; readonly row: Project }
+  /** `decision` null takes the default away. */
+  | { readonly op: "put_policy_default"; readonly row: PolicyDefault }
+  /** `requested` null takes the pin away. */
+  | { readonly op: "put_tool_pin"; readonly row: ToolPin }
+  | { readonly op: "put_project_tool"; readonly row: ProjectTool }
+  /** One a scope; a second one in the same scope takes the place of the first. */
+  | { readonly op: "put_freeze"; readonly row: Freeze }
+  | { readonly op: "lift_freeze"; readonly tenant: string; readonly tool: string }
   /** A lease is recorded once, when it has ended; while it runs, the call's row tells of it. A second end is an error. */
   | { readonly op: "end_attempt"; readonly row: Attempt }
   /**
@@ -82,6 +155,23 @@ export interface CallFilter {
   readonly admittedTo?: number;
 }
 
+export interface ApprovalFilter {
+  readonly tenant: string;
+  readonly project?: string;
+  readonly state?: ApprovalState;
+  readonly tool?: string;
+  readonly callId?: string;
+  readonly requester?: string;
+}
+
+export interface PolicyFilter {
+  readonly tenant: string;
+  readonly level?: PolicyLevel;
+  readonly project?: string;
+  readonly name?: string;
+  readonly status?: PolicyVersion["status"];
+}
+
 export interface OutboxRow {
   readonly id: number;
   readonly tenant: string;
@@ -128,8 +218,41 @@ export interface Ledger {
   /** The tool's record in this tenant alone; the resolver asks again with `platform`. */
   tool(tenant: string, tool: string): Promise<ToolRecord | undefined>;
   toolVersion(tenant: string, tool: string, version: string): Promise<ToolVersion | undefined>;
-  toolVersions(tenant: string, tool: string): Promise<readonly string[]>;
-  listTools(tenant: string, limit: number, cursor?: string): Promise<Page<ToolRecord>>;
+  /** In the order in which they were published. */
+  toolVersions(tenant: string, tool: string): Promise<readonly ListedVersion[]>;
+  /** By name; `query` narrows. */
+  listTools(tenant: string, limit: number, cursor?: string, query?: ToolQuery): Promise<Page<ToolRecord>>;
+  /** Newest first. */
+  activations(tenant: string, tool: string, limit: number): Promise<readonly Activation[]>;
+  toolPins(tenant: string): Promise<readonly ToolPin[]>;
+  projectTools(tenant: string): Promise<readonly ProjectTool[]>;
+  /** Of all tenants. */
+  freezes(): Promise<readonly Freeze[]>;
+
+  /** Every version of every tenant, withdrawn ones included, without their documents. */
+  policies(): Promise<readonly PolicyVersion[]>;
+  policy(tenant: string, name: string, version: string): Promise<StoredPolicy | undefined>;
+  /** By name, then newest first. */
+  listPolicies(filter: PolicyFilter, limit: number, cursor?: string): Promise<Page<PolicyVersion>>;
+  /** Of all tenants. */
+  policyDefaults(): Promise<readonly PolicyDefault[]>;
+  countCalls(of: CallCount): Promise<number>;
+
+  approval(tenant: string, approvalId: string): Promise<ApprovalWithVotes | undefined>;
+  /** Newest first. Rows come without `argsJson` (empty text). */
+  listApprovals(filter: ApprovalFilter, limit: number, cursor?: string): Promise<Page<Approval>>;
+  /** Pending approvals of all tenants whose instant is at or before `until`, earliest first. */
+  dueApprovals(until: number, limit: number): Promise<readonly { readonly tenant: string; readonly approvalId: string }[]>;
+  /** The earliest instant of a pending approval; undefined when none is pending. */
+  nextApprovalAt(): Promise<number | undefined>;
+
+  webhooks(tenant: string): Promise<readonly Webhook[]>;
+  /** Pending deliveries of all tenants whose instant is at or before `until`, earliest first. */
+  dueDeliveries(until: number, limit: number): Promise<readonly DueDelivery[]>;
+  /** The earliest instant of a pending delivery. */
+  nextDeliveryAt(): Promise<number | undefined>;
+  /** Newest first. */
+  listDeliveries(tenant: string, filter: { readonly webhookId?: string; readonly state?: Delivery["state"] }, limit: number, cursor?: string): Promise<Page<Delivery>>;
 
   /** Newest first. */
   listAudit(filter: AuditFilter, limit: number, cursor?: string): Promise<Page<AuditRecord>>;

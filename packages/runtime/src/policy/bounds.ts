@@ -40,6 +40,11 @@ export const policyBounds = {
   /** Tools whose schema one policy is checked against when it is published. */
   toolsCheckedMax: 1_000,
   toolsNamedMax: 20,
+  /** Tools that a policy's patterns are held against when it is published, and of those it hits how many are told. */
+  toolsKnownMax: 5_000,
+  toolsHitShownMax: 1_000,
+  /** Published versions of one name; they are never deleted, and every publishing looks through them. */
+  versionsOfNameMax: 1_000,
   /** `$ref`s that follow one another at one place of a schema. */
   schemaRefChainMax: 16,
   /** Schemas looked at for one place: references beside one another can double at every step. */
@@ -54,5 +59,10 @@ export const policyBounds = {
   shadowWarningsMax: 10,
 
   casesMax: 1_000,
+  /** Policies tried out beside those in force in one run of cases. */
+  candidatesMax: 100,
+  /** Time that one run of cases may take in all, and how long it may keep everybody else waiting at a stretch. */
+  casesMsMax: 10_000,
+  casesSliceMs: 10,
   caseTextCharsMax: 200,
 } as const;

@@ -136,3 +136,23 @@ test("no rule, and no say on a trigger", () => {
     "No rule concerns this call.",
   ]);
 });
+
+test("explaining many costly rules takes no more steps than deciding did", () => {
+  // Each looks at 3 000 entries, some 12 000 steps; ten of them are more than one decision may take.
+  const costly = Array.from({ length: 40 }, (_, index) =>
+    policyVersion({
+      name: `rule${String(index).padStart(2, "0")}`,
+      when: "args.list.exists(i, i > 9.0 && i > 8.0)",
+      missing: "deny",
+    }),
+  );
+  const begun = beginDecision(createPolicySet(costly), policySubject(), noon, still);
+  const heard = hearArgs(begun, { list: Array(3_000).fill(1) }, untyped, still);
+  const { rules } = explain(heard, "d", {});
+  const heardToTheEnd = rules.filter(({ verdict }) => verdict === "not_matched").length;
+  expect(heardToTheEnd).toBeGreaterThan(3);
+  expect(heardToTheEnd).toBeLessThan(20);
+  const failed = rules.slice(heardToTheEnd);
+  expect(new Set(failed.map(({ verdict }) => verdict))).toEqual(new Set(["failed"]));
+  expect(rules[0]?.because[0]).toMatch(/^args.list.exists\(.*is false: args.list is a list of 3000$/);
+});

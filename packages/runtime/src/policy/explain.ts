@@ -37,9 +37,12 @@ export interface Explanation {
 export function explain(deliberation: Deliberation, id: string, defaults: LevelDefaults): Explanation {
   const { subject, rulings, waiting, variables, counts } = deliberation;
   const facts = { variables, counts };
+  // The same steps as when they were heard, and in the same order: explaining costs no more than deciding may.
+  let stepsLeft: number = policyBounds.decisionStepsMax;
   const heard = rulings.map((ruling): ExplainedRule => {
     const trace = new Map<Node, Found>();
-    ruleOn(ruling.rule, facts, policyBounds.evaluationStepsMax, trace);
+    ruleOn(ruling.rule, facts, stepsLeft, trace);
+    stepsLeft = Math.max(0, stepsLeft - ruling.steps);
     const verdict = ruling.because.kind === "error" ? "failed" : ruling.matched ? "matched" : "not_matched";
     return { ...shown(ruling.rule, ruling.outcome, ruling.reason), verdict, because: becauseOf(ruling, trace) };
   });

@@ -1,7 +1,7 @@
 // Warnings of policies that do not do what their author may think.
 import { expect, test } from "vitest";
 import { policyVersion } from "../../../../test/support/policies.ts";
-import { lintShadows, lintTools, toolsHit } from "./lints.ts";
+import { lintPlaces, lintShadows, lintTools, toolsHit } from "./lints.ts";
 
 const tools = ["payments.charge", "payments.refund", "mail.send"];
 const match = (...patterns: string[]) => policyVersion({ match: { tools: patterns } }).match;
@@ -31,6 +31,32 @@ test("a pattern that names no tool is warned of, with what the others name", () 
     },
   ]);
   expect(lintTools(match(), tools)).toEqual([]);
+});
+
+test("a project and environments that nobody has are warned of, each by its place", () => {
+  const places = [
+    { project: "shop", environment: "production" },
+    { project: "lab", environment: "staging" },
+  ];
+  const policy = policyVersion({
+    level: "project",
+    project: "shpo",
+    match: { environments: ["staging", "prodution", "qa"] },
+  });
+  expect(lintPlaces(policy, places)).toEqual([
+    { path: "metadata.project", message: "shpo is no project that is known", hint: 'did you mean "shop"?' },
+    {
+      path: "spec.match.environments[1]",
+      message: "prodution is the environment of no project",
+      hint: 'did you mean "production"?',
+    },
+    {
+      path: "spec.match.environments[2]",
+      message: "qa is the environment of no project",
+      hint: "the rule waits for one",
+    },
+  ]);
+  expect(lintPlaces(policyVersion({ match: { environments: ["production"] } }), places)).toEqual([]);
 });
 
 const said = (...all: Parameters<typeof lintShadows>) => lintShadows(...all).map(({ message }) => message);

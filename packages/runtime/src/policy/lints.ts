@@ -1,4 +1,5 @@
 // Warns of policies that do not do what their author may think: patterns without a tool, rules without effect.
+import { didYouMean } from "../document/nearest.ts";
 import { under, type Problem } from "../document/problems.ts";
 import { policyBounds } from "./bounds.ts";
 import { patternCovers, patternMatches, readPattern, readPatterns } from "./pattern.ts";
@@ -27,6 +28,29 @@ export function lintTools(match: Match, tools: readonly string[]): readonly Prob
     const hint = named === "" ? "the rule waits for a tool of that name" : named;
     return [{ path: under("spec.match.tools", index), message: `${pattern} names no tool that is known`, hint }];
   });
+}
+
+/**
+ * Warnings for a project and for environments that nobody has: names are exact, so such a rule never speaks.
+ * @param places the projects that the policy can reach, with their labels
+ */
+export function lintPlaces(
+  { level, project, match }: Pick<Policy, "level" | "project" | "match">,
+  places: readonly { readonly project: string; readonly environment: string }[],
+): readonly Problem[] {
+  const look = (name: string, known: ReadonlySet<string>, path: string, what: string): readonly Problem[] => {
+    if (known.has(name)) return [];
+    const hint = didYouMean(name, known) ?? "the rule waits for one";
+    return [{ path, message: `${name} is ${what}`, hint }];
+  };
+  const projects = new Set(places.map((place) => place.project));
+  const environments = new Set(places.map(({ environment }) => environment));
+  return [
+    ...(level === "project" ? look(project, projects, "metadata.project", "no project that is known") : []),
+    ...match.environments.flatMap((name, index) =>
+      look(name, environments, under("spec.match.environments", index), "the environment of no project"),
+    ),
+  ];
 }
 
 function listed(names: readonly string[]): string {

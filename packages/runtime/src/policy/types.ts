@@ -121,6 +121,21 @@ export interface PolicyVersion extends Policy {
   readonly status: "active" | "superseded" | "withdrawn";
 }
 
+/** A version together with its document as it was published (JSON text), for people to read. */
+export interface StoredPolicy extends PolicyVersion {
+  readonly documentJson: string;
+}
+
+/** What a level says where none of its rules matches; `project` empty = the tenant's (or the platform's) own level. */
+export interface PolicyDefault {
+  readonly tenant: string;
+  readonly project: string;
+  /** Null: nothing is set, which is `allow`. */
+  readonly decision: "allow" | "deny" | null;
+  readonly changedAt: number;
+  readonly changedBy: string;
+}
+
 /** A reference from a tool, an agent or a binding: `name` or `name@version`, of one tenant's (or `platform`'s) policies. */
 export interface Attachment {
   readonly tenant: string;

@@ -59,5 +59,14 @@ export const bounds = {
   errorTextCharsMax: 300,
 
   compiledSchemasMax: 1_000,
-  resolvedToolsMax: 10_000,
+
+  /** Names of tools, and whole versions, kept in memory; what is not kept costs a read of the ledger. */
+  rememberedToolsMax: 20_000,
+  rememberedVersionsMax: 10_000,
+  /** Entries of all lists of versions kept, some 200 bytes each. */
+  listedVersionsMax: 200_000,
+  /** Wishes whose choice is kept with one list of versions. */
+  rememberedPicksMax: 100,
+  /** Tenants whose pins and disabled tools are kept. */
+  rememberedTenantsMax: 10_000,
 } as const;

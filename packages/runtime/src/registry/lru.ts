@@ -1,13 +1,17 @@
 // A bounded map that forgets what was not asked for the longest.
 
 export class Lru<Key, Value> {
-  readonly #entriesMax: number;
+  readonly #weightMax: number;
+  readonly #weigh: (value: Value) => number;
+  #weight = 0;
   /** A Map keeps insertion order: the first entry is the oldest. */
   readonly #entries = new Map<Key, Value>();
 
-  constructor(entriesMax: number) {
-    if (!Number.isInteger(entriesMax) || entriesMax < 1) throw new RangeError("entriesMax must be a positive integer");
-    this.#entriesMax = entriesMax;
+  /** @param weigh an entry's weight, which never changes; without it all entries weigh 1 */
+  constructor(weightMax: number, weigh: (value: Value) => number = () => 1) {
+    if (!Number.isInteger(weightMax) || weightMax < 1) throw new RangeError("weightMax must be a positive integer");
+    this.#weightMax = weightMax;
+    this.#weigh = weigh;
   }
 
   get size(): number {
@@ -22,18 +26,21 @@ export class Lru<Key, Value> {
     return value;
   }
 
-  /** Gives the key that had to make room, if one had to. */
-  set(key: Key, value: Value): Key | undefined {
-    this.#entries.delete(key);
+  /** What alone weighs more than all may is not kept. */
+  set(key: Key, value: Value): void {
+    this.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#entriesMax) return undefined;
-    const oldest = this.#entries.keys().next();
-    if (oldest.done === true) return undefined;
-    this.#entries.delete(oldest.value);
-    return oldest.value;
+    this.#weight += this.#weigh(value);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#weightMax) return;
+      this.delete(oldest);
+    }
   }
 
   delete(key: Key): void {
+    const value = this.#entries.get(key);
+    if (value === undefined) return;
     this.#entries.delete(key);
+    this.#weight -= this.#weigh(value);
   }
 }

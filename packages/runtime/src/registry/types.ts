@@ -58,6 +58,13 @@ export interface ToolMetadata {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/**
+ * `deprecated`: runs where it is named, pinned or active, and is chosen by no range. `quarantined`: does not run, whoever
+ * names it, and neither does what is queued or parked.
+ */
+export const toolStatuses = ["active", "deprecated", "quarantined"] as const;
+export type ToolStatus = (typeof toolStatuses)[number];
+
 /** One immutable published version. */
 export interface ToolVersion {
   readonly tenant: string;
@@ -68,9 +75,15 @@ export interface ToolVersion {
   /** SHA-256 (hex) of the canonical manifest. */
   readonly manifestDigest: string;
   readonly trust: "first_party" | "verified" | "untrusted";
-  readonly status: "active" | "deprecated" | "quarantined";
+  readonly status: ToolStatus;
   readonly publishedAt: number;
   readonly publishedBy: string;
+}
+
+/** A version as far as choosing among many looks at it. */
+export interface ListedVersion {
+  readonly version: string;
+  readonly status: ToolStatus;
 }
 
 /** A tool's name in one tenant, and which version answers when a caller names none. */
@@ -81,5 +94,58 @@ export interface ToolRecord {
   readonly description: string;
   readonly sideEffectClass: SideEffectClass;
   readonly executorType: ExecutorType;
+  /** From the metadata of the active version, like the description. */
+  readonly owner: string;
+  readonly category: string;
+  readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: number;
+}
+
+/** Narrows a list of tools; every part that is given must hold. */
+export interface ToolQuery {
+  /** Words; each must occur in name, description, category, owner or a label, whatever the case. */
+  readonly text?: string;
+  readonly category?: string;
+  readonly owner?: string;
+  /** `name=value` or `name`. */
+  readonly label?: string;
+}
+
+/** A tenant's own wish for callers that name no version: an exact version or a range, also of a platform's tool. */
+export interface ToolPin {
+  readonly tenant: string;
+  readonly tool: string;
+  readonly requested: string | null;
+  readonly changedAt: number;
+  readonly changedBy: string;
+}
+
+/** Whether a project may use a tool; without a row it may. */
+export interface ProjectTool {
+  readonly tenant: string;
+  readonly project: string;
+  readonly tool: string;
+  readonly enabled: boolean;
+  readonly changedAt: number;
+  readonly changedBy: string;
+}
+
+/** One choice of the active version, kept so that it can be rolled back. */
+export interface Activation {
+  readonly tenant: string;
+  readonly tool: string;
+  readonly version: string;
+  readonly at: number;
+  readonly by: string;
+}
+
+/** Stops dispatch of a tenant's calls (or of one tool's, by name); what runs goes on, and everything else works. */
+export interface Freeze {
+  /** `platform`: of every tenant. */
+  readonly tenant: string;
+  /** Empty: all tools. */
+  readonly tool: string;
+  readonly reason: string;
+  readonly at: number;
+  readonly by: string;
 }

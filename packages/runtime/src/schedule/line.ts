@@ -31,6 +31,10 @@ export class Line {
     return this.#depth.get(tenant) ?? 0;
   }
 
+  waits(laneKey: string): boolean {
+    return this.#lanes.has(laneKey);
+  }
+
   add(laneKey: string, entry: Entry): void {
     let lane = this.#lanes.get(laneKey);
     if (lane === undefined) this.#lanes.set(laneKey, (lane = { entries: [], head: 0 }));

@@ -43,6 +43,10 @@ function directoryOf(stored: { keys?: Key[]; grants?: Grant[] }): { directory: D
       asked.push(hash);
       return stored.keys?.find((one) => one.hash === hash);
     },
+    async keys(tenant) {
+      asked.push(`keys of ${tenant}`);
+      return stored.keys?.filter((one) => one.tenant === tenant) ?? [];
+    },
     async grants(tenant) {
       asked.push(tenant);
       return stored.grants?.filter((one) => one.tenant === tenant) ?? [];
@@ -113,7 +117,7 @@ describe("authenticate", () => {
   test("a key that is revoked while it is being read is not remembered as good", async () => {
     const { promise, resolve } = Promise.withResolvers<Key | undefined>();
     const answers = [promise, Promise.resolve({ ...key, revokedAt: 6 })];
-    const reads: DirectoryReads = { keyByHash: () => answers.shift() ?? Promise.resolve(undefined), grants: async () => [] };
+    const reads: DirectoryReads = { keyByHash: () => answers.shift() ?? Promise.resolve(undefined), grants: async () => [], keys: async () => [] };
     const directory = new Directory(reads, (text) => `hash of ${text}`);
     const entering = directory.authenticate(token, 5);
     directory.changed("acme");
@@ -163,6 +167,7 @@ describe("permissionsOf", () => {
     let failing = true;
     const reads: DirectoryReads = {
       keyByHash: async () => undefined,
+      keys: async () => [],
       async grants() {
         if (failing) throw new Error("no disk");
         return [grant];

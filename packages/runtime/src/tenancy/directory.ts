@@ -6,9 +6,17 @@ import type { Grant, Key, Principal } from "./types.ts";
 export interface DirectoryReads {
   keyByHash(hash: string): Promise<Key | undefined>;
   grants(tenant: string): Promise<readonly Grant[]>;
+  keys(tenant: string): Promise<readonly Key[]>;
+}
+
+/** What a principal may do in a project, and for which routes of approvals it counts. */
+export interface Holdings {
+  readonly permissions: readonly string[];
+  readonly roles: readonly string[];
 }
 
 type GrantsBySubject = ReadonlyMap<string, readonly Grant[]>;
+type KeysByName = ReadonlyMap<string, readonly Key[]>;
 
 interface Known {
   readonly key: Key;
@@ -29,11 +37,15 @@ export class Directory {
   /** By the credential itself, so that a known key costs one look-up. */
   readonly #known = new Map<string, Known>();
   readonly #grants = new Map<string, Promise<GrantsBySubject>>();
+  readonly #keys = new Map<string, Promise<KeysByName>>();
+  readonly #onChange: () => void;
   #changes = 0;
 
-  constructor(reads: DirectoryReads, hash: (text: string) => string) {
+  /** @param onChange told after every change: who was let in before may no longer be */
+  constructor(reads: DirectoryReads, hash: (text: string) => string, onChange: () => void = () => {}) {
     this.#reads = reads;
     this.#hash = hash;
+    this.#onChange = onChange;
   }
 
   /** @throws SignalboxError unauthenticated · token_expired · key_revoked */
@@ -64,35 +76,71 @@ export class Directory {
   }
 
   /** The permissions that count for this principal in this project now. */
-  async permissionsOf(principal: Principal, project: string, now: number): Promise<readonly string[]> {
+  async permissionsOf(principal: Pick<Principal, "tenant" | "name">, project: string, now: number): Promise<readonly string[]> {
     const granted: string[] = [];
-    for (const grant of (await this.#grantsOf(principal.tenant)).get(principal.name) ?? []) {
-      if (grant.revokedAt !== null) continue;
-      if (grant.expiresAt !== null && grant.expiresAt <= now) continue;
-      if (grant.project === "" || grant.project === project) granted.push(...grant.permissions);
-    }
+    for (const grant of await this.#liveGrants(principal, project, now)) granted.push(...grant.permissions);
     return granted;
   }
 
-  #grantsOf(tenant: string): Promise<GrantsBySubject> {
-    let grants = this.#grants.get(tenant);
-    if (grants === undefined) {
-      if (this.#grants.size >= rememberedMax) this.#grants.delete(this.#grants.keys().next().value as string);
-      const reading = this.#reads.grants(tenant).then((all) => Map.groupBy(all, (grant) => grant.subject));
-      this.#grants.set(tenant, reading);
-      // A failed read must not be remembered as an answer.
-      reading.catch(() => {
-        if (this.#grants.get(tenant) === reading) this.#grants.delete(tenant);
-      });
-      grants = reading;
+  /** What this principal holds in this project now: permissions by its grants, roles by its key and its grants. */
+  async holdingsOf(principal: Pick<Principal, "tenant" | "name" | "roles">, project: string, now: number): Promise<Holdings> {
+    const permissions: string[] = [];
+    let roles: Set<string> | undefined;
+    for (const grant of await this.#liveGrants(principal, project, now)) {
+      permissions.push(...grant.permissions);
+      if (grant.roles.length > 0) roles = new Set([...(roles ?? principal.roles), ...grant.roles]);
     }
-    return grants;
+    return { permissions, roles: roles === undefined ? principal.roles : [...roles] };
+  }
+
+  /**
+   * The same for a principal that is not there: whose call has waited. Its roles are those of all its keys.
+   * Undefined when it had keys and none of them is alive: a principal that is locked out has nothing run for it. One that
+   * never had a key came in by another credential, and its grants are what counts.
+   */
+  async holdingsByName(tenant: string, name: string, project: string, now: number): Promise<Holdings | undefined> {
+    const had = (await this.#keysOf(tenant)).get(name) ?? [];
+    const keys = had.filter((key) => isAlive(key, now));
+    if (had.length > 0 && keys.length === 0) return undefined;
+    return this.holdingsOf({ tenant, name, roles: [...new Set(keys.flatMap(({ roles }) => roles))] }, project, now);
+  }
+
+  async #liveGrants({ tenant, name }: Pick<Principal, "tenant" | "name">, project: string, now: number): Promise<readonly Grant[]> {
+    const all = (await this.#grantsOf(tenant)).get(name) ?? [];
+    return all.filter((grant) => isAlive(grant, now) && (grant.project === "" || grant.project === project));
+  }
+
+  #keysOf(tenant: string): Promise<KeysByName> {
+    return remembered(this.#keys, tenant, () => this.#reads.keys(tenant).then((all) => Map.groupBy(all, (key) => key.principal)));
+  }
+
+  #grantsOf(tenant: string): Promise<GrantsBySubject> {
+    return remembered(this.#grants, tenant, () => this.#reads.grants(tenant).then((all) => Map.groupBy(all, (grant) => grant.subject)));
   }
 
   /** Forgets what was read of a tenant: its keys and grants changed. */
   changed(tenant: string): void {
     this.#changes++;
     this.#grants.delete(tenant);
+    this.#keys.delete(tenant);
     for (const [token, known] of this.#known) if (known.key.tenant === tenant) this.#known.delete(token);
+    this.#onChange();
   }
+}
+
+function isAlive({ revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
+}
+
+/** A failed read must not be remembered as an answer. */
+function remembered<T>(known: Map<string, Promise<T>>, tenant: string, read: () => Promise<T>): Promise<T> {
+  const there = known.get(tenant);
+  if (there !== undefined) return there;
+  if (known.size >= rememberedMax) known.delete(known.keys().next().value as string);
+  const reading = read();
+  known.set(tenant, reading);
+  reading.catch(() => {
+    if (known.get(tenant) === reading) known.delete(tenant);
+  });
+  return reading;
 }

@@ -77,3 +77,11 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope | "*">;
   readonly roles: readonly string[];
 }
+
+/** Who asks, in which request. */
+export interface Asked {
+  readonly principal: Principal;
+  readonly requestId: string;
+  /** Aborts when the caller goes away; only heeded where the request says `cancelOnDisconnect`, and to stop waiting. */
+  readonly signal?: AbortSignal;
+}

@@ -120,4 +120,13 @@ describe("the client file", () => {
     writeFileSync(folder.clientFile, '{"key":"sbk_1"}');
     expect(readClientFile(folder)).toEqual({ url: "", key: "sbk_1", grpc: "" });
   });
+
+  test("the operator's key stands beside the ordinary one, under the name that other programs read", () => {
+    const folder = dataFolder(at);
+    writeClientFile(folder, { ...client, platform_key: "sbk_p" });
+    expect(JSON.parse(readFileSync(folder.clientFile, "utf8"))).toEqual({ ...client, platform_key: "sbk_p" });
+    expect(readClientFile(folder)).toEqual({ ...client, platform_key: "sbk_p" });
+    writeFileSync(folder.clientFile, '{"key":"sbk_1","platform_key":7}');
+    expect(readClientFile(folder)).toEqual({ url: "", key: "sbk_1", grpc: "" });
+  });
 });

@@ -10,11 +10,14 @@ export interface DataFolder {
   readonly clientFile: string;
 }
 
+/** Named as the file names them. */
 export interface ClientFile {
   readonly url: string;
   readonly key: string;
   /** `host:port` of the gRPC door, for workers. */
   readonly grpc: string;
+  /** The operator's key of the tenant `platform`; absent in files that are older than it. */
+  readonly platform_key?: string;
 }
 
 const auditKeyBytes = 32;
@@ -57,8 +60,9 @@ export function auditKey(folder: DataFolder): Buffer {
 
 export function readClientFile(folder: DataFolder): ClientFile | undefined {
   try {
-    const { url, key, grpc } = JSON.parse(readFileSync(folder.clientFile, "utf8")) as Partial<ClientFile>;
-    return typeof key === "string" ? { url: url ?? "", key, grpc: grpc ?? "" } : undefined;
+    const { url, key, grpc, platform_key } = JSON.parse(readFileSync(folder.clientFile, "utf8")) as Partial<ClientFile>;
+    if (typeof key !== "string") return undefined;
+    return { url: url ?? "", key, grpc: grpc ?? "", ...(typeof platform_key === "string" ? { platform_key } : {}) };
   } catch {
     return undefined;
   }

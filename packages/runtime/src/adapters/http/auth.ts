@@ -13,12 +13,14 @@ export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.has(scope) || principal.scopes.has("*");
 }
 
-export function missingScope(scope: Scope): SignalboxError {
+/** @param scopes any of which would do; the first is the one to ask for */
+export function missingScope(scopes: readonly [Scope, ...Scope[]]): SignalboxError {
+  const [first] = scopes;
   return new SignalboxError(
     "forbidden",
-    `this credential lacks the scope ${scope}; use a key that has it, or ask an administrator for one`,
+    `this credential lacks the scope ${scopes.join(" or ")}; use a key that has it, or ask an administrator for one`,
     {
-      details: { reason: "missing_scope", missing_scope: scope },
+      details: { reason: "missing_scope", missing_scope: first, ...(scopes.length > 1 ? { any_of: scopes } : {}) },
     },
   );
 }

@@ -19,6 +19,10 @@ const told: readonly [ErrorCode, number, string, boolean][] = [
   ["execution_not_found", 404, "not_found", false],
   ["key_not_found", 404, "not_found", false],
   ["grant_not_found", 404, "not_found", false],
+  ["approval_not_found", 404, "not_found", false],
+  ["policy_not_found", 404, "not_found", false],
+  ["project_not_found", 404, "not_found", false],
+  ["webhook_not_found", 404, "not_found", false],
   ["worker_not_found", 404, "not_found", false],
   ["route_not_found", 404, "not_found", false],
   ["invalid_input", 400, "invalid_request", false],
@@ -46,7 +50,13 @@ const told: readonly [ErrorCode, number, string, boolean][] = [
   ["internal", 500, "runtime", false],
 ];
 /** Said in the door's own words. */
-const sameForAll: readonly string[] = ["execution_not_found", "key_not_found", "grant_not_found"];
+const sameForAll: readonly string[] = [
+  "execution_not_found",
+  "key_not_found",
+  "grant_not_found",
+  "approval_not_found",
+  "webhook_not_found",
+];
 
 test("no code of the table is left out here", () => {
   expect(told.map(([code]) => code).toSorted()).toEqual(Object.keys(errorTable).toSorted());

@@ -10,6 +10,8 @@ const sameForAll: Partial<Record<ErrorCode, string>> = {
   execution_not_found: "there is no such execution; GET /v1/executions lists those that this credential may see",
   key_not_found: "there is no such key; GET /v1/keys lists the tenant's keys",
   grant_not_found: "there is no such grant; GET /v1/grants lists the tenant's grants",
+  approval_not_found: "there is no such approval; GET /v1/approvals lists those that this credential may see",
+  webhook_not_found: "there is no such webhook; GET /v1/webhooks lists the tenant's webhooks",
 };
 
 /** Every error as a SignalboxError; what is none becomes `internal` and says nothing of its cause. */

@@ -20,6 +20,16 @@ export const httpLimits = {
   lingerMs: 2_000,
   lingerBytesMax: 8 * MiB,
   cursorCharsMax: 1_024,
+  /** Why a person brakes, quarantines or releases. */
+  reasonCharsMax: 500,
+  searchCharsMax: 200,
+  urlCharsMax: 2_048,
+  /** Types of notices that one webhook may ask for. */
+  noticeTypesMax: 32,
+  /** Policy documents that one test may try beside the published ones. */
+  policiesTriedMax: 100,
+  /** Windows of time for which one question may give counts. */
+  countWindowsMax: 32,
   /** Faults named in one refusal; the rest is counted. */
   faultsMax: 20,
 } as const;

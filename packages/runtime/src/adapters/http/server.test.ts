@@ -1,6 +1,7 @@
 // The order of the door's checks, its routes and their scopes, the names of requests, and what the log says.
 import { describe, expect, test } from "vitest";
 import { openDoor } from "../../../../../test/support/http-door.ts";
+import { scriptedApprovalId, scriptedWebhookId } from "../../../../../test/support/scripted-governance.ts";
 import { scriptedCallId, scriptedPrincipals } from "../../../../../test/support/scripted-service.ts";
 import { createDoorLog } from "./log.ts";
 import { routeTable, writtenPath } from "./routes/table.ts";
@@ -16,12 +17,44 @@ const writtenRoutes = [
   "PUT /v1/tools tools:write",
   "GET /v1/tools/:name tools:read",
   "POST /v1/tools/:name/activate tools:write",
+  "GET /v1/tools/:name/activations tools:read",
+  "POST /v1/tools/:name/rollback tools:write",
+  "POST /v1/tools/:name/pin tools:write",
+  "DELETE /v1/tools/:name/pin tools:write",
+  "POST /v1/tools/:name/deprecate tools:write",
+  "POST /v1/tools/:name/quarantine tools:write",
+  "POST /v1/tools/:name/release tools:write",
+  "POST /v1/tools/:name/enable tools:write",
+  "POST /v1/tools/:name/disable tools:write",
+  "GET /v1/tools:pins tools:read",
+  "GET /v1/tools:projects tools:read",
+  "GET /v1/policies tools:read",
+  "PUT /v1/policies policies:write",
+  "GET /v1/policies/:name tools:read",
+  "POST /v1/policies/:name/activate policies:write",
+  "POST /v1/policies/:name/withdraw policies:write",
+  "GET /v1/policies:defaults tools:read",
+  "PUT /v1/policies:defaults policies:write",
+  "POST /v1/policies:explain tools:read",
+  "POST /v1/policies:test tools:read",
+  "GET /v1/approvals approvals:decide|calls:read",
+  "GET /v1/approvals/:id approvals:decide|calls:read",
+  "POST /v1/approvals/:id/votes approvals:decide",
+  "GET /v1/freezes calls:read",
+  "POST /v1/freezes policies:write",
+  "POST /v1/freezes:lift policies:write",
   "GET /v1/keys admin",
   "POST /v1/keys admin",
   "DELETE /v1/keys/:id admin",
   "GET /v1/grants admin",
   "POST /v1/grants admin",
   "DELETE /v1/grants/:id admin",
+  "GET /v1/projects admin",
+  "PUT /v1/projects/:project admin",
+  "GET /v1/webhooks admin",
+  "POST /v1/webhooks admin",
+  "DELETE /v1/webhooks/:id admin",
+  "GET /v1/webhooks:deliveries admin",
   "GET /v1/audit audit:read",
   "POST /v1/audit:verify audit:read",
   "GET /v1/workers calls:read",
@@ -35,11 +68,26 @@ const guarded = writtenRoutes.map((line) => line.split(" ")).filter(([, , scope]
   string,
   string,
 ][];
-const pathOf = (path: string): string => path.replace(":id", scriptedCallId).replace(":name", "echo");
+/** Any one of the scopes that stand with a route is enough. */
+const contented = guarded.flatMap(([method, path, scopes]) =>
+  scopes.split("|").map((scope): [string, string, string] => [method, path, scope]),
+);
+const idOf = (path: string): string => {
+  if (path.startsWith("/v1/approvals")) return scriptedApprovalId;
+  return path.startsWith("/v1/webhooks") ? scriptedWebhookId : scriptedCallId;
+};
+const pathOf = (path: string): string =>
+  path
+    .replace("/:id", `/${idOf(path)}`)
+    .replace("/:name", "/echo")
+    .replace("/:project", "/web");
 const errorOf = (heard: { readonly json: unknown }) => (heard.json as { error: Record<string, unknown> }).error;
 
 test("every route stands in the table with its scope", () => {
-  const lines = routeTable.map((route) => `${route.method} ${writtenPath(route)} ${route.scope ?? "open"}`);
+  const lines = routeTable.map((route) => {
+    const scopes = typeof route.scope === "string" ? [route.scope] : (route.scope ?? ["open"]);
+    return `${route.method} ${writtenPath(route)} ${scopes.join("|")}`;
+  });
   expect(lines).toEqual(writtenRoutes);
 });
 
@@ -57,21 +105,22 @@ describe("the order of the checks", () => {
     },
   );
 
-  test.each(guarded)("%s %s asks for its scope before it looks at the body: %s", async (method, path, scope) => {
+  test.each(guarded)("%s %s asks for its scope before it looks at the body: %s", async (method, path, scopes) => {
     const door = await openDoor({
       authenticate: async () => ({ ...alice, scopes: new Set(["sessions:read"] as const) }),
     });
     const body = method === "GET" ? {} : { body: "{" };
     const heard = await door.ask(method, `${pathOf(path)}?stray=1`, body);
     expect(heard.status).toBe(403);
-    expect(errorOf(heard)).toMatchObject({ code: "forbidden", details: { missing_scope: scope } });
+    expect(errorOf(heard)).toMatchObject({ code: "forbidden", details: { missing_scope: scopes.split("|")[0] } });
     expect(door.service.reached.map((one) => one.method)).toEqual(["authenticate"]);
   });
 
-  test.each(guarded)("%s %s is content with its scope alone: %s", async (method, path, scope) => {
+  test.each(contented)("%s %s is content with its scope alone: %s", async (method, path, scope) => {
     const door = await openDoor({ authenticate: async () => ({ ...alice, scopes: new Set([scope as "admin"]) }) });
     const heard = await door.ask(method, pathOf(path), method === "GET" || method === "DELETE" ? {} : { body: "{" });
     expect([200, 400]).toContain(heard.status);
+    expect(heard.status === 200 ? "" : errorOf(heard)["code"]).not.toBe("forbidden");
   });
 
   test("vic, who lacks tools:invoke, learns that and nothing about his input", async () => {
@@ -100,6 +149,23 @@ describe("the order of the checks", () => {
     });
     expect(heard.status).toBe(403);
     expect(told).toEqual([["user:vic", "r-1", "admin", "/v1/keys/:id"]]);
+  });
+
+  test("where one of two scopes is enough, a refusal names both, and the first is written down", async () => {
+    const told: unknown[] = [];
+    const door = await openDoor({}, { onForbidden: async (_asked, scope, route) => void told.push([scope, route]) });
+    const heard = await door.ask("GET", `/v1/approvals/${scriptedApprovalId}`, { token: "vic-token" });
+    expect(heard.status).toBe(403);
+    expect(errorOf(heard)).toMatchObject({
+      message:
+        "this credential lacks the scope approvals:decide or calls:read; use a key that has it, or ask an administrator for one",
+      details: {
+        reason: "missing_scope",
+        missing_scope: "approvals:decide",
+        any_of: ["approvals:decide", "calls:read"],
+      },
+    });
+    expect(told).toEqual([["approvals:decide", "/v1/approvals/:id"]]);
   });
 
   test.each([
@@ -191,11 +257,32 @@ describe("paths without a route", () => {
     ["GET", "/v1/audit:verify", ["POST"]],
     ["PATCH", "/v1/tools/echo?x=1", ["GET"]],
     ["POST", "/healthz", ["GET"]],
+    ["DELETE", `/v1/approvals/${scriptedApprovalId}`, ["GET"]],
+    ["GET", `/v1/approvals/${scriptedApprovalId}/votes`, ["POST"]],
+    ["POST", "/v1/policies", ["GET", "PUT"]],
+    ["DELETE", "/v1/policies/payments", ["GET"]],
+    ["POST", "/v1/policies:defaults", ["GET", "PUT"]],
+    ["GET", "/v1/policies:explain", ["POST"]],
+    ["GET", "/v1/tools/echo/pin", ["POST", "DELETE"]],
+    ["POST", "/v1/tools/echo/activations", ["GET"]],
+    ["PUT", "/v1/tools:pins", ["GET"]],
+    ["GET", "/v1/projects/web", ["PUT"]],
+    ["GET", "/v1/freezes:lift", ["POST"]],
+    ["GET", `/v1/webhooks/${scriptedWebhookId}`, ["DELETE"]],
+    ["POST", "/v1/webhooks:deliveries", ["GET"]],
   ])("%s %s names the methods that the path has", async (method, path, methods) => {
     const door = await openDoor();
     const heard = await door.ask(method, path);
     expect(heard.status).toBe(404);
     expect(errorOf(heard)).toMatchObject({ code: "route_not_found", details: { allowed_methods: methods } });
+  });
+
+  test.each(["/v1/approvals", "/v1/policies:defaults", "/v1/tools:pins"])("HEAD %s is not served", async (path) => {
+    const door = await openDoor();
+    const wire = door.wire();
+    wire.send(`HEAD ${path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n`);
+    expect(await wire.closed()).toMatch(/^HTTP\/1\.1 404 /);
+    expect(door.service.reached).toEqual([]);
   });
 
   test("a path that is no URL is refused in the usual shape", async () => {
@@ -214,6 +301,12 @@ describe("paths without a route", () => {
     ["GET", "/v1/status?verbose=1"],
     ["POST", "/v1/executions?mode=async"],
     ["DELETE", "/v1/keys/key_1?force=1"],
+    ["GET", `/v1/approvals/${scriptedApprovalId}?full=1`],
+    ["POST", "/v1/policies:explain?dry_run=true"],
+    ["POST", "/v1/tools/echo/rollback?version=1.0.0"],
+    ["GET", "/v1/tools/echo/activations?limit=1"],
+    ["POST", "/v1/freezes?tool=echo"],
+    ["DELETE", "/v1/tools/echo/pin?force=1"],
   ])("%s %s: parameters that mean nothing are refused", async (method, path) => {
     const door = await openDoor();
     const heard = await door.ask(method, path, method === "POST" ? { body: '{"tool":"echo","input":1}' } : {});

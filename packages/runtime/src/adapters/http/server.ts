@@ -176,12 +176,14 @@ function addGuarded(app: FastifyInstance, door: Door, route: GuardedRoute): void
 }
 
 /** Credential first, then scope; both before a byte of the body is read. */
-async function admit(door: Door, request: FastifyRequest, scope: Scope): Promise<void> {
+async function admit(door: Door, request: FastifyRequest, scope: GuardedRoute["scope"]): Promise<void> {
   const passage = passageOf(request);
   passage.principal = await door.service.authenticate(bearerToken(request.headers.authorization), passage.requestId);
-  if (hasScope(passage.principal, scope)) return;
-  await door.onForbidden(askedBy(passage), scope, passage.route);
-  throw missingScope(scope);
+  const { principal } = passage;
+  const scopes = typeof scope === "string" ? ([scope] as const) : scope;
+  if (scopes.some((one) => hasScope(principal, one))) return;
+  await door.onForbidden(askedBy(passage), scopes[0], passage.route);
+  throw missingScope(scopes);
 }
 
 async function handle(door: Door, route: GuardedRoute, request: FastifyRequest): Promise<Answer> {

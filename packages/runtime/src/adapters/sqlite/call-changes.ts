@@ -7,6 +7,8 @@ type Reads = { readonly [Field in keyof CallProgress]: (row: CallProgress) => Ca
 
 /** One function for each column: a loop over names would look every one of them up anew for each row. */
 const reads: Reads = {
+  timeoutMs: (row) => row.timeoutMs,
+  resultBytesMax: (row) => row.resultBytesMax,
   state: (row) => row.state,
   routingOutcome: (row) => row.routingOutcome,
   fence: (row) => row.fence,
@@ -14,6 +16,7 @@ const reads: Reads = {
   placements: (row) => row.placements,
   mayHaveRun: (row) => row.mayHaveRun,
   effectiveArgsJson: (row) => row.effectiveArgsJson,
+  argsEditedBy: (row) => row.argsEditedBy,
   approvalId: (row) => row.approvalId,
   startTag: (row) => row.startTag,
   notBefore: (row) => row.notBefore,

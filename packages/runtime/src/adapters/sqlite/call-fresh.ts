@@ -5,6 +5,8 @@ import { callIdentityColumns, callProgressColumns, selectList, type Column } fro
 
 /** What may stand in a fresh row; every other column is as in {@link untouched}. */
 const moved = [
+  "timeoutMs",
+  "resultBytesMax",
   "state",
   "effectiveArgsJson",
   "approvalId",
@@ -29,6 +31,7 @@ const untouched: { readonly [Field in keyof Untouched]: string } = {
   attempt: "1",
   placements: "0",
   mayHaveRun: "0",
+  argsEditedBy: "NULL",
   provisionDeadlineAt: "NULL",
   runDeadlineAt: "NULL",
   graceDeadlineAt: "NULL",
@@ -54,6 +57,7 @@ export function isFresh(row: Call): boolean {
     row.outputBytes === 0 &&
     !row.outputIllFormed &&
     row.routingOutcome === null &&
+    row.argsEditedBy === null &&
     row.provisionDeadlineAt === null &&
     row.runDeadlineAt === null &&
     row.graceDeadlineAt === null &&
@@ -110,10 +114,10 @@ export function freshValues(row: Call): SQLInputValue[] {
     row.priority,
     JSON.stringify(row.decision),
     row.admittedAt,
-    row.timeoutMs,
     row.graceMs,
-    row.resultBytesMax,
     row.totalDeadlineAt,
+    row.timeoutMs,
+    row.resultBytesMax,
     row.state,
     row.effectiveArgsJson,
     row.approvalId,

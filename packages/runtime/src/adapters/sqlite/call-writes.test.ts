@@ -60,6 +60,8 @@ function progressIn<State extends Call["state"]>(
   states: readonly State[],
 ): fc.Arbitrary<Omit<CallProgress, "eventSeq">> {
   const rest = fc.record({
+    timeoutMs: count,
+    resultBytesMax: count,
     state: fc.constantFrom(...states),
     routingOutcome: maybe(fc.constantFrom(...routingOutcomes)),
     fence: count,
@@ -67,6 +69,7 @@ function progressIn<State extends Call["state"]>(
     placements: count,
     mayHaveRun: fc.boolean(),
     effectiveArgsJson: maybe(word),
+    argsEditedBy: maybe(word),
     approvalId: maybe(word),
     startTag: fc.constantFrom(0.1, 7),
     notBefore: instant,
@@ -100,6 +103,7 @@ const untouched = {
   attempt: 1,
   placements: 0,
   mayHaveRun: false,
+  argsEditedBy: null,
   provisionDeadlineAt: null,
   runDeadlineAt: null,
   graceDeadlineAt: null,
@@ -149,6 +153,7 @@ test.each<Partial<Call>>([
   { attempt: 2 },
   { placements: 1 },
   { mayHaveRun: true },
+  { argsEditedBy: "user:ada" },
   { provisionDeadlineAt: 5 },
   { runDeadlineAt: 5 },
   { graceDeadlineAt: 5 },
@@ -174,7 +179,7 @@ test("a row that is updated, by what it differs in and whole", () =>
     fc.asyncProperty(
       progressIn(openStates),
       fc.oneof(progressIn(openStates), progressIn(terminalStates)),
-      fc.uniqueArray(fc.nat(40), { maxLength: 33 }),
+      fc.uniqueArray(fc.nat(40), { maxLength: 34 }),
       count,
       async (first, second, kept, events) => {
         const callIds = [nextId(), nextId()];

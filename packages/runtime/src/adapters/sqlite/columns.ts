@@ -1,6 +1,6 @@
 // Which column keeps which field: one table per kind of row, used for writing and for reading.
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import type { Attempt, Call, CallIdentity, CallProgress, LateResult } from "../../call/types.ts";
+import type { Attempt, Call, CallAllowance, CallIdentity, CallProgress, LateResult } from "../../call/types.ts";
 import type { OutboxRow } from "../../ledger/port.ts";
 import type { ToolRecord } from "../../registry/types.ts";
 import type { Grant, Key, Project, Tenant } from "../../tenancy/types.ts";
@@ -16,8 +16,8 @@ export interface Column {
 
 export type SqlRow = Record<string, SQLOutputValue>;
 
-// `index` is a reserved word in SQL.
-const renamed: Readonly<Record<string, string>> = { index: "call_index" };
+// Reserved words of SQL.
+const renamed: Readonly<Record<string, string>> = { index: "call_index", when: "when_source", by: "changed_by" };
 
 export function columnName(field: string, kind: ColumnKind): string {
   const snake = renamed[field] ?? field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -25,11 +25,11 @@ export function columnName(field: string, kind: ColumnKind): string {
 }
 
 /** The record's type makes the compiler refuse a table that forgets a field of its row. */
-function columnsOf<Row>(kinds: { readonly [Field in keyof Row & string]: ColumnKind }): readonly Column[] {
+export function columnsOf<Row>(kinds: { readonly [Field in keyof Row & string]: ColumnKind }): readonly Column[] {
   return Object.entries<ColumnKind>(kinds).map(([field, kind]) => ({ field, kind, name: columnName(field, kind) }));
 }
 
-export const callIdentityColumns = columnsOf<CallIdentity>({
+export const callIdentityColumns = columnsOf<Omit<CallIdentity, keyof CallAllowance>>({
   tenant: "text",
   callId: "text",
   project: "text",
@@ -57,13 +57,13 @@ export const callIdentityColumns = columnsOf<CallIdentity>({
   priority: "text",
   decision: "json",
   admittedAt: "number",
-  timeoutMs: "number",
   graceMs: "number",
-  resultBytesMax: "number",
   totalDeadlineAt: "number",
 });
 
 export const callProgressColumns = columnsOf<CallProgress>({
+  timeoutMs: "number",
+  resultBytesMax: "number",
   state: "text",
   routingOutcome: "text",
   fence: "number",
@@ -71,6 +71,7 @@ export const callProgressColumns = columnsOf<CallProgress>({
   placements: "number",
   mayHaveRun: "flag",
   effectiveArgsJson: "text",
+  argsEditedBy: "text",
   approvalId: "text",
   startTag: "number",
   notBefore: "number",
@@ -182,6 +183,9 @@ export const toolColumns = columnsOf<ToolRecord>({
   sideEffectClass: "text",
   executorType: "text",
   createdAt: "number",
+  owner: "text",
+  category: "text",
+  labels: "json",
 });
 
 /** The row's values in the order of the columns, as they are bound. */

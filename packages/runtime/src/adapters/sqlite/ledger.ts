@@ -4,17 +4,33 @@ import { limits } from "@signalbox/protocol";
 import { isTerminal, type Call } from "../../call/types.ts";
 import type { AuditFilter } from "../../ledger/audit.ts";
 import { headMac, type AuditHead, type Hmac } from "../../ledger/audit-chain.ts";
-import { LedgerUnavailable, type CallFilter, type CommitOutcome, type Ledger, type Unit } from "../../ledger/port.ts";
+import {
+  LedgerUnavailable,
+  type ApprovalFilter,
+  type CallCount,
+  type CallFilter,
+  type CommitOutcome,
+  type Ledger,
+  type PolicyFilter,
+  type Unit,
+} from "../../ledger/port.ts";
+import type { DeliveryState } from "../../ledger/webhooks.ts";
+import type { ToolQuery } from "../../registry/types.ts";
+import { approvalReads } from "./approval-reads.ts";
 import { Anchor, anchorPathOf, readAnchor } from "./anchor.ts";
 import { hmacWith } from "./audit-key.ts";
 import { auditLister } from "./audit-list.ts";
 import { auditVerifier } from "./audit-reads.ts";
 import { auditStore } from "./audit-store.ts";
+import { callCounts } from "./call-counts.ts";
 import { GroupCommit, type CommitStats } from "./group-commit.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
-import { callReads, registryReads, statementCache, tenancyReads } from "./reads.ts";
+import { policyReads } from "./policy-reads.ts";
+import { callReads, statementCache, tenancyReads } from "./reads.ts";
+import { registryReads } from "./registry-reads.ts";
 import { trailReads } from "./trail-reads.ts";
 import { asLedgerError } from "./store-errors.ts";
+import { webhookReads } from "./webhook-reads.ts";
 import { groupWriter } from "./write-group.ts";
 import { planUnit, type PlannedUnit } from "./unit-plan.ts";
 import { unitWriter } from "./writers.ts";
@@ -110,6 +126,10 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     trail: trailReads(prepared),
     tenancy: tenancyReads(prepared),
     registry: registryReads(prepared),
+    policies: policyReads(prepared),
+    counts: callCounts(prepared),
+    approvals: approvalReads(prepared),
+    webhooks: webhookReads(prepared),
     listAudit: auditLister(prepared),
     verifyAudit: auditVerifier(db, anchorPath, hmac),
   };
@@ -255,8 +275,81 @@ export class SqliteLedger implements Ledger {
     return this.#read(() => this.#parts.registry.toolVersions(tenant, tool));
   }
 
-  listTools(tenant: string, limit: number, cursor?: string) {
-    return this.#read(() => this.#parts.registry.listTools(tenant, atMost(limit), cursor));
+  listTools(tenant: string, limit: number, cursor?: string, query?: ToolQuery) {
+    return this.#read(() => this.#parts.registry.listTools(tenant, atMost(limit), cursor, query));
+  }
+
+  activations(tenant: string, tool: string, limit: number) {
+    return this.#read(() => this.#parts.registry.activations(tenant, tool, atMost(limit)));
+  }
+
+  toolPins(tenant: string) {
+    return this.#read(() => this.#parts.registry.toolPins(tenant));
+  }
+
+  projectTools(tenant: string) {
+    return this.#read(() => this.#parts.registry.projectTools(tenant));
+  }
+
+  freezes() {
+    return this.#read(() => this.#parts.registry.freezes());
+  }
+
+  policies() {
+    return this.#read(() => this.#parts.policies.policies());
+  }
+
+  policy(tenant: string, name: string, version: string) {
+    return this.#read(() => this.#parts.policies.policy(tenant, name, version));
+  }
+
+  listPolicies(filter: PolicyFilter, limit: number, cursor?: string) {
+    return this.#read(() => this.#parts.policies.listPolicies(filter, atMost(limit), cursor));
+  }
+
+  policyDefaults() {
+    return this.#read(() => this.#parts.policies.policyDefaults());
+  }
+
+  countCalls(of: CallCount) {
+    return this.#read(() => this.#parts.counts.countCalls(of));
+  }
+
+  approval(tenant: string, approvalId: string) {
+    return this.#read(() => this.#parts.approvals.approval(tenant, approvalId));
+  }
+
+  listApprovals(filter: ApprovalFilter, limit: number, cursor?: string) {
+    return this.#read(() => this.#parts.approvals.listApprovals(filter, atMost(limit), cursor));
+  }
+
+  dueApprovals(until: number, limit: number) {
+    return this.#read(() => this.#parts.approvals.dueApprovals(until, atMost(limit)));
+  }
+
+  nextApprovalAt() {
+    return this.#read(() => this.#parts.approvals.nextApprovalAt());
+  }
+
+  webhooks(tenant: string) {
+    return this.#read(() => this.#parts.webhooks.webhooks(tenant));
+  }
+
+  dueDeliveries(until: number, limit: number) {
+    return this.#read(() => this.#parts.webhooks.dueDeliveries(until, atMost(limit)));
+  }
+
+  nextDeliveryAt() {
+    return this.#read(() => this.#parts.webhooks.nextDeliveryAt());
+  }
+
+  listDeliveries(
+    tenant: string,
+    filter: { readonly webhookId?: string; readonly state?: DeliveryState },
+    limit: number,
+    cursor?: string,
+  ) {
+    return this.#read(() => this.#parts.webhooks.listDeliveries(tenant, filter, atMost(limit), cursor));
   }
 
   listAudit(filter: AuditFilter, limit: number, cursor?: string) {

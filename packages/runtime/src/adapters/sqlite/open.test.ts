@@ -15,6 +15,20 @@ import {
   outboxColumns,
   toolColumns,
 } from "./columns.ts";
+import {
+  activationColumns,
+  approvalColumns,
+  deliveryColumns,
+  documentColumns,
+  freezeColumns,
+  noticeColumns,
+  policyColumns,
+  policyDefaultColumns,
+  projectToolColumns,
+  toolPinColumns,
+  voteColumns,
+  webhookColumns,
+} from "./governance-columns.ts";
 import { migrate, openDatabase } from "./open.ts";
 import { migrations } from "./schema.ts";
 
@@ -117,7 +131,20 @@ test("the tables have exactly the columns that the code writes", () => {
       .map((row) => row["name"]);
   const tables = { attempts: attemptColumns, late_results: lateResultColumns };
   const records = { keys: keyColumns, grants: grantColumns, tools: toolColumns };
-  for (const [table, known] of Object.entries({ ...tables, ...records })) {
+  const governance = {
+    approvals: approvalColumns,
+    votes: [...voteColumns, { name: "position" }],
+    policies: [...policyColumns, ...documentColumns],
+    policy_defaults: policyDefaultColumns,
+    webhooks: webhookColumns,
+    notices: [{ name: "id" }, ...noticeColumns],
+    deliveries: deliveryColumns,
+    activations: [{ name: "id" }, ...activationColumns],
+    tool_pins: toolPinColumns,
+    project_tools: projectToolColumns,
+    freezes: freezeColumns,
+  };
+  for (const [table, known] of Object.entries({ ...tables, ...records, ...governance })) {
     expect([table, ...columns(table)]).toEqual([table, ...known.map(({ name }) => name)]);
   }
   const calls = [...callColumns.map(({ name }) => name), "event_rows", "lease_accepted_at", "lease_end_reason"];

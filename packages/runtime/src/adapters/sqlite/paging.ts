@@ -60,6 +60,15 @@ export function conditions() {
       if (cursor !== undefined) rowCompare(columns, ">", cursor);
       return builder;
     },
+    /** The same for a list that is sorted by `first` ascending and, where that is equal, by these columns descending. */
+    behind(first: string, columns: readonly string[], cursor: string | undefined) {
+      if (cursor === undefined) return builder;
+      const [at = "", ...rest] = readCursor(cursor, columns.length + 1);
+      const compared = `(${columns.join(", ")}) < (${columns.map(() => "?").join(", ")})`;
+      // The first term alone names the range that an index can be searched for.
+      add(`${first} >= ? AND (${first} > ? OR ${compared})`, [at, at, ...rest]);
+      return builder;
+    },
     /** A condition of the caller, word for word. */
     also(term: string) {
       add(term, []);

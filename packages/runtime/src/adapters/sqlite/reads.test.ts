@@ -3,10 +3,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { sampleApproval } from "../../../../../test/conformance/ledger-governance-rows.ts";
+import { approvalReads } from "./approval-reads.ts";
+import { approvalWriters } from "./approval-writes.ts";
 import { auditLister } from "./audit-list.ts";
+import { callCounts } from "./call-counts.ts";
+import { countIndexes } from "./governance-schema.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
-import { callReads, registryReads, statementCache, tenancyReads, type Prepared } from "./reads.ts";
+import { policyReads } from "./policy-reads.ts";
+import { callReads, statementCache, tenancyReads, type Prepared } from "./reads.ts";
+import { registryReads } from "./registry-reads.ts";
 import { trailReads } from "./trail-reads.ts";
+import { planUnit } from "./unit-plan.ts";
+import { webhookReads } from "./webhook-reads.ts";
 
 let folder = "";
 let opened: OpenDatabase;
@@ -63,17 +72,110 @@ test("no read scans a table or sorts one", async () => {
   await listAudit({ tenant: "acme", executionId: "c1" }, 10);
   expect(seen.size).toBe(27);
   for (const sql of seen) {
-    const plan = opened.db
-      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      .map((row) => String(row["detail"]));
-    for (const step of plan) {
-      // Recovery alone sorts, and only the open calls; a filter of the audit scans the rows that one turn may look at.
-      const sorts = step.includes("TEMP B-TREE") && !sql.includes("ORDER BY start_tag");
-      const scans = step.startsWith("SCAN") && step !== "SCAN turn";
-      expect([sql, step, scans || sorts]).toEqual([sql, step, false]);
-    }
+    // Recovery alone sorts, and only the open calls; a filter of the audit scans the rows that one turn may look at.
+    const allowed = sql.includes("ORDER BY start_tag") ? "TEMP B-TREE" : "SCAN turn";
+    expect([sql, wasteOf(sql).filter((step) => !step.includes(allowed))]).toEqual([sql, []]);
   }
+});
+
+/** Steps of the statement's plan that walk a whole table or sort what they found. */
+function wasteOf(sql: string): string[] {
+  const steps = opened.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+  return steps
+    .map((row) => String(row["detail"]))
+    .filter((step) => step.startsWith("SCAN") || step.includes("TEMP B-TREE"));
+}
+
+/** How the first table of the statement is searched. */
+function searchOf(sql: string): string {
+  const first = opened.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()[0]?.["detail"];
+  return String(first);
+}
+
+function watched(): { readonly seen: Set<string>; readonly prepared: Prepared } {
+  const seen = new Set<string>();
+  const prepare = statementCache(opened.db);
+  return {
+    seen,
+    prepared: (sql) => {
+      seen.add(sql);
+      return prepare(sql);
+    },
+  };
+}
+
+test("no read of what people decide scans a table or sorts one", () => {
+  const { seen, prepared } = watched();
+  const cursor = Buffer.from('[1,"x"]').toString("base64url");
+  const registry = registryReads(prepared);
+  registry.listTools("acme", 10, Buffer.from('["a"]').toString("base64url"), { text: "a", owner: "b", category: "c" });
+  registry.activations("acme", "t", 10);
+  registry.toolPins("acme");
+  registry.projectTools("acme");
+  const policies = policyReads(prepared);
+  policies.policy("acme", "p", "1.0.0");
+  policies.listPolicies({ tenant: "acme" }, 10);
+  const behind = Buffer.from('["p",1,"1.0.0"]').toString("base64url");
+  policies.listPolicies({ tenant: "acme", level: "tenant", project: "", status: "active" }, 10, behind);
+  policies.listPolicies({ tenant: "acme", name: "p" }, 10, behind);
+  const approvals = approvalReads(prepared);
+  const row = sampleApproval({ approvalId: "apr_1" });
+  approvalWriters(opened.db).insert_approval({ op: "insert_approval", row }, planUnit({ writes: [] }));
+  approvals.approval("acme", "apr_1");
+  approvals.listApprovals({ tenant: "acme" }, 10);
+  approvals.listApprovals({ tenant: "acme", project: "shop", tool: "t", requester: "user:ada" }, 10, cursor);
+  approvals.listApprovals({ tenant: "acme", state: "pending" }, 10, cursor);
+  approvals.listApprovals({ tenant: "acme", callId: "c1" }, 10, cursor);
+  const webhooks = webhookReads(prepared);
+  webhooks.listDeliveries("acme", {}, 10, cursor);
+  webhooks.listDeliveries("acme", { webhookId: "w" }, 10, cursor);
+  webhooks.listDeliveries("acme", { state: "dead" }, 10, cursor);
+  webhooks.listDeliveries("acme", { webhookId: "w", state: "dead" }, 10, cursor);
+  expect(seen.size).toBe(18);
+  for (const sql of seen) expect([sql, wasteOf(sql)]).toEqual([sql, []]);
+  // What is asked of every tenant at once is few, or read at start alone.
+  policies.policies();
+  policies.policyDefaults();
+  registry.freezes();
+  // The webhooks of a tenant are sorted: they are few.
+  webhooks.webhooks("acme");
+  expect(seen.size).toBe(22);
+});
+
+test("questions about pending approvals and due deliveries touch those alone", () => {
+  const { seen, prepared } = watched();
+  const approvals = approvalReads(prepared);
+  approvals.dueApprovals(1, 10);
+  approvals.nextApprovalAt();
+  approvals.listApprovals({ tenant: "acme", state: "pending" }, 10);
+  approvals.listApprovals({ tenant: "acme", callId: "c1" }, 10);
+  const webhooks = webhookReads(prepared);
+  webhooks.dueDeliveries(1, 10);
+  webhooks.nextDeliveryAt();
+  expect([...seen].map(searchOf)).toEqual([
+    "SEARCH approvals USING COVERING INDEX approvals_due (expires_at<?)",
+    // Of which it takes the first entry.
+    "SCAN approvals USING COVERING INDEX approvals_due",
+    "SEARCH approvals USING INDEX approvals_by_state (tenant=? AND state=?)",
+    "SEARCH approvals USING INDEX approvals_by_call (tenant=? AND call_id=?)",
+    "SEARCH d USING INDEX deliveries_due (next_at<?)",
+    "SEARCH deliveries USING COVERING INDEX deliveries_due (next_at>?)",
+  ]);
+});
+
+test("counting looks at the counted calls alone, once there is a rule that counts", () => {
+  const { seen, prepared } = watched();
+  const { countCalls } = callCounts(prepared);
+  const who = { tenant: "acme", tool: "t", principal: "user:ada" };
+  countCalls({ ...who, within: { kind: "turn", sessionId: "s", turn: 1 } });
+  countCalls({ ...who, within: { kind: "session", sessionId: "s" } });
+  countCalls({ ...who, within: { kind: "window", from: 1 } });
+  for (const index of countIndexes) opened.db.exec(index);
+  expect([...seen].map(searchOf)).toEqual([
+    "SEARCH calls USING INDEX calls_by_session (tenant=? AND session_id=? AND tool=? AND principal=? AND turn=?)",
+    "SEARCH calls USING INDEX calls_by_session (tenant=? AND session_id=? AND tool=? AND principal=?)",
+    "SEARCH calls USING INDEX calls_by_window (tenant=? AND tool=? AND principal=? AND admitted_at>?)",
+  ]);
 });
 
 test("calls of a state are found by it, but for the one that nearly all are in", () => {

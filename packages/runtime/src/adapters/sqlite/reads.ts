@@ -1,8 +1,7 @@
-// Reads calls and the records that they refer to; every statement names the tenant except the ones that find it.
+// Reads calls, and tenants with their projects, keys and grants; every statement names the tenant except the ones that find it.
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { openStates, type Call, type CallState } from "../../call/types.ts";
 import type { CallFilter, Page } from "../../ledger/port.ts";
-import type { ToolMetadata, ToolRecord, ToolSpec, ToolVersion } from "../../registry/types.ts";
 import type { Grant, Key, Project, Tenant } from "../../tenancy/types.ts";
 import {
   callColumns,
@@ -12,7 +11,6 @@ import {
   projectColumns,
   selectList,
   tenantColumns,
-  toolColumns,
   type Column,
   type SqlRow,
 } from "./columns.ts";
@@ -105,52 +103,5 @@ export function tenancyReads(prepared: Prepared) {
     keys: (tenant: string) => rows<Key>(keyColumns, "keys WHERE tenant = ? ORDER BY created_at, key_id", tenant),
     grants: (tenant: string) =>
       rows<Grant>(grantColumns, "grants WHERE tenant = ? ORDER BY created_at, grant_id", tenant),
-  };
-}
-
-function toolVersionOf(row: SqlRow): ToolVersion {
-  const spec = JSON.parse(String(row["spec_json"])) as ToolSpec;
-  return {
-    tenant: String(row["tenant"]),
-    tool: String(row["tool"]),
-    version: String(row["version"]),
-    metadata: JSON.parse(String(row["metadata_json"])) as ToolMetadata,
-    // JSON has no undefined: an output schema that was not given comes back without its key.
-    spec: { ...spec, output: spec.output },
-    manifestDigest: String(row["manifest_digest"]),
-    trust: row["trust"] as ToolVersion["trust"],
-    status: row["status"] as ToolVersion["status"],
-    publishedAt: Number(row["published_at"]),
-    publishedBy: String(row["published_by"]),
-  };
-}
-
-export function registryReads(prepared: Prepared) {
-  const rows = rowReader(prepared);
-  return {
-    tool: (tenant: string, tool: string) =>
-      rows<ToolRecord>(toolColumns, "tools WHERE tenant = ? AND tool = ?", tenant, tool).at(0),
-    toolVersion(tenant: string, tool: string, version: string): ToolVersion | undefined {
-      const row = prepared("SELECT * FROM tool_versions WHERE tenant = ? AND tool = ? AND version = ?").get(
-        tenant,
-        tool,
-        version,
-      );
-      return row === undefined ? undefined : toolVersionOf(row);
-    },
-    toolVersions: (tenant: string, tool: string) =>
-      prepared("SELECT version FROM tool_versions WHERE tenant = ? AND tool = ? ORDER BY published_at, version")
-        .all(tenant, tool)
-        .map((row) => String(row["version"])),
-    listTools(tenant: string, limit: number, cursor?: string): Page<ToolRecord> {
-      const where = conditions().equal("tenant", tenant).after(["tool"], cursor);
-      const found = rows<ToolRecord>(
-        toolColumns,
-        `tools WHERE ${where.sql()} ORDER BY tool LIMIT ?`,
-        ...where.values(),
-        limit + 1,
-      );
-      return pageOf(found, limit, (record) => [record.tool]);
-    },
   };
 }

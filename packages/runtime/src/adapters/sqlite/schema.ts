@@ -8,6 +8,7 @@
 //   INTEGER PRIMARY KEY                     BIGINT PRIMARY KEY, numbered by a sequence where there are several writers
 //   ) STRICT                                )
 //   ) STRICT, WITHOUT ROWID                 )
+//   x_json ->> 'a'                          CAST(x_json AS json) ->> 'a' (only where a migration fills a column from older rows)
 //   text may hold U+0000                    it may not (the audit store replaces it, everything else is checked at the doors)
 //   text is ordered by its bytes            by the database's collation: make the database with collation C
 //   one writer, so ids of events are visible in their order    they are not: a reader must not run ahead of open transactions
@@ -15,6 +16,7 @@
 // JSON stays text in both: digits and key order are part of what was hashed.
 
 import { namedSeqMax } from "./event-text.ts";
+import { governanceStatements } from "./governance-schema.ts";
 
 export interface Migration {
   /** Counts from 1, without holes. */
@@ -325,6 +327,7 @@ const registry = [
 /** Applied in this order; a published entry never changes, a new version is a new entry. */
 export const migrations: readonly Migration[] = [
   { version: 1, statements: [...calls, ...approvals, ...audit, ...tenancy, ...registry] },
+  { version: 2, statements: governanceStatements },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

@@ -2,8 +2,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { AuditDraft } from "../../ledger/audit.ts";
 import type { CommitOutcome, Write } from "../../ledger/port.ts";
+import { approvalWriters } from "./approval-writes.ts";
+import { countWriters } from "./call-counts.ts";
 import { callWriters } from "./call-writes.ts";
-import { registryWriters, tenancyWriters } from "./record-writes.ts";
+import { noticeWriters } from "./notice-writes.ts";
+import { policyWriters } from "./policy-writes.ts";
+import { statementCache } from "./reads.ts";
+import { tenancyWriters } from "./record-writes.ts";
+import { choiceWriters, versionWriters } from "./registry-writes.ts";
 import { eventWriter, trailWriters } from "./trail-writes.ts";
 import type { PlannedUnit } from "./unit-plan.ts";
 import type { WritersOf } from "./writers-of.ts";
@@ -31,7 +37,12 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
     ...callWriters(db, inlineResultBytesMax),
     ...trailWriters(db),
     ...tenancyWriters(db),
-    ...registryWriters(db),
+    ...versionWriters(db),
+    ...choiceWriters(db),
+    ...policyWriters(db),
+    ...approvalWriters(db),
+    ...countWriters(statementCache(db)),
+    ...noticeWriters(db),
     // The plan has gathered them.
     append_event: () => true,
     append_audit: ({ draft }) => {

@@ -160,6 +160,62 @@ test("show of a call that succeeded ends with its output; rules of its decision 
   expect(json.out.replace(/\s/g, "")).toBe(body.replace(/\s/g, ""));
 });
 
+const noEvents = { "GET /v1/executions/exec_1/events": [{ body: { items: [], next_after_seq: null } }] };
+
+test("show of a call that waits for people names the approval and how to look at it", async () => {
+  const { error: _, ...call } = { ...lost, status: "awaiting_approval", approval_id: "apr_1" };
+  const { url } = await scriptedHttp({
+    "GET /v1/executions/exec_1": [{ body: { ...call, attempts: [], late_results: [] } }],
+    ...noEvents,
+  });
+  const { out } = await cli(["calls", "show", "exec_1"], reaching(url));
+  expect(out).toContain("\napproval         apr_1\n");
+  expect(out.endsWith("\nnext\n  signalbox approvals show apr_1\n")).toBe(true);
+});
+
+test("show of a call whose arguments a person changed says who, and what counts now", async () => {
+  const edited = `{"by":"user:bob","args":{"amount":12345678901234567890},"note":"A person changed the arguments"}`;
+  const { error: _, ...call } = { ...lost, status: "queued", attempts: [], late_results: [] };
+  const { url } = await scriptedHttp({
+    "GET /v1/executions/exec_1": [{ body: `${JSON.stringify(call).slice(0, -1)},"edited":${edited}}` }],
+    ...noEvents,
+  });
+  const { out } = await cli(["calls", "show", "exec_1"], reaching(url));
+  expect(out).toContain(
+    '\nedited\n  user:bob changed the arguments to\n  {\n    "amount": 12345678901234567890\n  }\n',
+  );
+});
+
+test("show of a call that a rule denied names the rule, and how to look at it", async () => {
+  const rules = [
+    { policy: "look-only", version: "2.0.0", level: "tenant", outcome: "deny", reason: "tried out", observed: true },
+    {
+      policy: "no-nights",
+      version: "1.0.0",
+      level: "platform",
+      outcome: "deny",
+      reason: "Nobody is up",
+      observed: false,
+    },
+  ];
+  const policy = { decision: "deny", reason: "Nobody is up", rules };
+  const error = { ...lost.error, code: "forbidden", message: "Nobody is up", details: {} };
+  const { url } = await scriptedHttp({
+    "GET /v1/executions/exec_1": [
+      { body: { ...lost, status: "denied", error, policy, attempts: [], late_results: [] } },
+    ],
+    ...noEvents,
+  });
+  const { out } = await cli(["calls", "show", "exec_1"], reaching(url));
+  expect(out).toContain(
+    "decision  deny: Nobody is up (dec_1)\n" +
+      "  POLICY           LEVEL     SAYS                  BECAUSE\n" +
+      "  look-only@2.0.0  tenant    deny (observed only)  tried out\n" +
+      "  no-nights@1.0.0  platform  deny                  Nobody is up\n",
+  );
+  expect(out.endsWith("\nnext\n  signalbox policies show no-nights@1.0.0 --platform\n")).toBe(true);
+});
+
 test("list asks with every filter and prints one line a call", async () => {
   const page = { items: [lost], next_cursor: "c2" };
   const { url, seen } = await scriptedHttp({ "GET /v1/executions": [{ body: page }] });

@@ -16,6 +16,8 @@ interface DevFlags {
   readonly host: string;
   readonly data: string;
   readonly tools: readonly string[];
+  readonly policies: readonly string[];
+  readonly allowPrivateWebhooks?: boolean;
   readonly drain?: string;
   readonly log?: string;
 }
@@ -31,8 +33,18 @@ export function addDev(program: Command, runs: Runs): void {
     .option("--host <host>", "the address to listen on", "127.0.0.1")
     .option("--data <folder>", "where the ledger and the keys are kept", ".signalbox")
     .option("--tools <folder>", "register every tool.yaml below it at start; can be given again", collect, [])
+    .option(
+      "--policies <folder>",
+      "publish every policy below it at start, those of level platform too; can be given again",
+      collect,
+      [],
+    )
+    .option("--allow-private-webhooks", "let webhooks go to this machine and to private networks")
     .option("--drain <duration>", "how long a stop waits for calls that run")
-    .option("--log <form>", "on stderr: json (also a line for every request), pretty (what needs a person; the default), silent");
+    .option(
+      "--log <form>",
+      "on stderr: json (also a line for every request), pretty (what needs a person; the default), silent",
+    );
   runs.offline<DevFlags>(dev, runDev);
 }
 
@@ -48,6 +60,8 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     grpcPort: portFlag("--grpc-port", flags.grpcPort),
     dataDir: resolve(io.cwd, flags.data),
     toolsDirs: flags.tools.map((folder) => resolve(io.cwd, folder)),
+    policiesDirs: flags.policies.map((folder) => resolve(io.cwd, folder)),
+    allowPrivateWebhooks: flags.allowPrivateWebhooks === true,
     ...drainFlag(flags.drain),
     ...logFlag(flags.log),
   };

@@ -139,6 +139,45 @@ test("a schema may stand in a file of the tool's folder, and nowhere else", asyn
   expect((await inFolder("validate", "t")).code).toBe(0);
 });
 
+const rule = `apiVersion: signalbox.dev/v1
+kind: Policy
+metadata: { name: payments-need-a-person, version: 1.0.0, level: tenant }
+spec:
+  match: { tools: ["payments.*"] }
+  when: args.amount > 1000.0
+  missing: match
+  then:
+    decision: require_approval
+    reason: Payments above 1000 need a person
+    approval: { route: finance, approvals: 2 }
+`;
+
+test("policies are checked beside the tools, by the same manners", async () => {
+  await write("tool.yaml", good);
+  await write("pay.policy.yaml", rule);
+  await write("rules/night.yaml", rule.replace("payments-need-a-person", "no-nights"));
+  expect(await inFolder("validate", ".")).toEqual({
+    code: 0,
+    out: "pay.policy.yaml: ok payments-need-a-person@1.0.0\nrules/night.yaml: ok no-nights@1.0.0\ntool.yaml: ok a.b@1.0.0\n",
+    err: "",
+  });
+  await write(
+    "pay.policy.yaml",
+    rule.replace("require_approval", "maybe").replace("missing: match", "missinng: match"),
+  );
+  const { code, out } = await inFolder("validate", "pay.policy.yaml");
+  expect(code).toBe(1);
+  expect(out).toContain(`pay.policy.yaml:7: problem: spec.missinng is an unknown key\n    did you mean "missing"?\n`);
+  expect(out).toContain("pay.policy.yaml:9: problem: spec.then.decision must be one of allow, deny, require_approval");
+  await write("twin.policy.yaml", rule.replace("payments-need-a-person", "no-nights"));
+  expect((await inFolder("validate", "rules", "twin.policy.yaml")).out).toContain(
+    "twin.policy.yaml:3: problem: metadata.version no-nights@1.0.0 is in rules/night.yaml too\n",
+  );
+  expect(JSON.parse((await inFolder("validate", "rules", "--json")).out)).toEqual({
+    items: [{ file: "rules/night.yaml", ok: true, policy: "no-nights@1.0.0", problems: [], warnings: [] }],
+  });
+});
+
 test("--json tells the same to programs", async () => {
   await write("tool.yaml", good.replace("owner: me", "owner: 5"));
   const { code, out } = await inFolder("validate", "tool.yaml", "--json");
@@ -161,6 +200,6 @@ test("a path that is not there, and a folder without a manifest, are wrong lines
   expect(await inFolder("validate", ".")).toEqual({
     code: 2,
     out: "",
-    err: "error: . has no tool.yaml in it or below\nnext:  signalbox init .\n",
+    err: "error: . has no tool.yaml and no policy in it or below\nnext:  signalbox init .\n",
   });
 });

@@ -90,6 +90,64 @@ test("a call that waits for a person, or has no end in time, exits with 6", asyn
   expect([slow.code, slow.out]).toEqual([6, "exec_1\n"]);
 });
 
+test("a call that waits for people says which approval it is", async () => {
+  const waiting = record("awaiting_approval", `,"approval_id":"apr_1"`);
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ status: 202, body: waiting }] });
+  expect(await cli(["run", "hello.greet"], reaching(url))).toEqual({
+    code: 6,
+    out: "exec_1\n",
+    err: "the call waits for people: approval apr_1\nnext:  signalbox approvals show apr_1\n",
+  });
+});
+
+test("a result of arguments that a person changed says so", async () => {
+  const edited = `,"edited":{"by":"user:bob","args":{"id":12345678901234567890},"note":"…"},"output":1`;
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ body: record("succeeded", edited) }] });
+  const { out, err } = await cli(["run", "hello.greet"], reaching(url));
+  expect(out).toBe("1\n");
+  expect(err).toBe(
+    'user:bob changed the arguments; it ran with\n{\n  "id": 12345678901234567890\n}\n' +
+      "succeeded in 12 ms · hello.greet 1.0.0 · exec_1\n",
+  );
+});
+
+const deniedBy =
+  `,"policy":{"decision":"deny","reason":"Nobody is up","rules":[` +
+  `{"policy":"no-nights","version":"1.0.0","level":"tenant","outcome":"deny","reason":"Nobody is up","observed":false}]}`;
+
+test("a call that a rule denied names the rule, and how to look at it", async () => {
+  const error = { code: "forbidden", message: "Nobody is up", retryable: false };
+  const { url } = await scriptedHttp({
+    "POST /v1/executions": [{ status: 403, body: { error, execution_id: "exec_1" } }],
+    "GET /v1/executions/exec_1": [{ body: record("denied", deniedBy) }],
+  });
+  const { code, err } = await cli(["run", "hello.greet"], reaching(url));
+  expect(code).toBe(3);
+  expect(err).toBe(
+    "denied by no-nights@1.0.0 (tenant): Nobody is up\nerror: Nobody is up (forbidden)\n" +
+      "next:  signalbox policies show no-nights@1.0.0\ncall: exec_1\nrequest: req_scripted\n",
+  );
+});
+
+test("a denial that came while it was looked at names its rule too; a key that may not read calls hears the error", async () => {
+  const error = `,"error":{"code":"forbidden","message":"Nobody is up","retryable":false,"details":{}}`;
+  const looked = await scriptedHttp({
+    "POST /v1/executions": [{ status: 202, body: record("queued") }],
+    "GET /v1/executions/exec_1": [{ body: record("denied", error + deniedBy) }],
+  });
+  const late = await cli(["run", "hello.greet"], reaching(looked.url));
+  expect(late.err).toContain("denied by no-nights@1.0.0 (tenant): Nobody is up\nerror: Nobody is up (forbidden)\n");
+  const refusal = { error: { code: "forbidden", message: "needs calls:read", retryable: false } };
+  const blind = await scriptedHttp({
+    "POST /v1/executions": [
+      { status: 403, body: { error: { ...refusal.error, message: "Nobody is up" }, execution_id: "exec_1" } },
+    ],
+    "GET /v1/executions/exec_1": [{ status: 403, body: refusal }],
+  });
+  const { code, err } = await cli(["run", "hello.greet"], reaching(blind.url));
+  expect([code, err.split("\n")[0]]).toEqual([3, "error: Nobody is up (forbidden)"]);
+});
+
 test.each([
   [503, "no_handler", 5, "start a worker that offers hello.greet, then try again: signalbox workers list"],
   [403, "forbidden", 3, "ask an administrator for the scope or permission named above: signalbox grants create"],

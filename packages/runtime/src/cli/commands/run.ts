@@ -1,12 +1,14 @@
 // `signalbox run`: runs one tool and waits for its end, or says where to look for it.
 import { SignalboxApiError } from "@signalbox/client";
-import type { Execution, WithOutputText } from "@signalbox/client";
+import type { Execution, ExecutionEdit, WithOutputText } from "@signalbox/client";
 import type { Command } from "commander";
 import { exitCodes } from "../exit-codes.ts";
 import { CliError, Interrupted } from "../failure.ts";
 import { readJsonText } from "../json-input.ts";
 import { prettyJson } from "../json.ts";
+import { pause } from "../pause.ts";
 import { withProgress } from "../progress.ts";
+import { denials, ruleText, showDenial } from "../rules.ts";
 import { givenOnly, toolAndVersion } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
 import { plainLine } from "../text.ts";
@@ -69,7 +71,10 @@ async function runTool(session: OnlineSession, args: readonly string[], options:
       return untilEnd(session, record, startedAt + waitMs);
     });
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw error;
+    if (!(error instanceof Interrupted)) {
+      await tellDenial(session, error);
+      throw error;
+    }
     const look =
       record === undefined ? `signalbox calls list --tool ${tool}` : `signalbox calls show ${record.execution_id}`;
     throw new Interrupted(`interrupted; the call is not cancelled by that\nnext:  ${look}`);
@@ -97,32 +102,48 @@ async function untilEnd(session: OnlineSession, first: RunRecord, until: number)
   return record;
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // An abort of before tells its listeners nothing any more.
-    if (signal.aborted) return reject(signal.reason as Error);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-}
-
 async function tell(session: OnlineSession, { outputText, ...record }: RunRecord, async: boolean): Promise<Outcome> {
-  if (ended.includes(record.status) && record.status !== "succeeded") throw await failureOf(record);
+  if (ended.includes(record.status) && record.status !== "succeeded") {
+    const failure = await failureOf(record);
+    await tellDenial(session, failure, record);
+    throw failure;
+  }
   if (record.status === "succeeded") {
     session.print(record, () => (outputText === null ? "" : prettyJson(record.output)));
+    if (record.edited !== undefined) session.remark(editText(record.edited));
     session.remark(session.paint.dim(summary(record)));
     return exitCodes.ok;
   }
   session.print(record, () => `${record.execution_id}\n`);
-  session.remark(`the call is ${record.status}\nnext:  signalbox calls show ${record.execution_id}`);
+  session.remark(openText(record));
   return async ? exitCodes.ok : exitCodes.unsettled;
+}
+
+/** Where the call is, or who is asked about it. */
+function openText({ status, approval_id: approvalId, execution_id: id }: Execution): string {
+  if (status === "awaiting_approval" && approvalId !== null)
+    return (
+      plainLine(`the call waits for people: approval ${approvalId}`) + `\nnext:  signalbox approvals show ${approvalId}`
+    );
+  return `the call is ${status}\nnext:  signalbox calls show ${id}`;
+}
+
+/** A result of other arguments than those that were sent would read like a mistake. */
+function editText({ by, args }: ExecutionEdit): string {
+  const ran = args === undefined ? "" : `; it ran with\n${prettyJson(args).trimEnd()}`;
+  return `${plainLine(by)} changed the arguments${ran}`;
+}
+
+/** Names the rules that denied a call; the error alone has only the reason of one. */
+async function tellDenial(session: OnlineSession, error: unknown, known?: Execution): Promise<void> {
+  const denied = error instanceof SignalboxApiError && ["forbidden", "policy_error"].includes(error.code);
+  if (!denied || error.executionId === undefined || session.json) return;
+  // Whoever may run a tool need not have the right to read calls; the error is told all the same.
+  const record = known ?? (await session.client.get(error.executionId, session).catch(() => undefined));
+  const rules = record?.policy?.rules ?? [];
+  for (const rule of denials(rules)) session.remark(`denied by ${ruleText(rule)}`);
+  const next = showDenial(rules);
+  if (next !== undefined) session.about.policy = next;
 }
 
 function summary({ tool, version, execution, execution_id }: Execution): string {

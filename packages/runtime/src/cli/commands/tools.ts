@@ -1,6 +1,7 @@
-// `signalbox tools`: lists and shows tools, registers manifests and chooses the active version.
+// `signalbox tools`: finds and shows tools, registers manifests and chooses the active version.
 import type { RegisteredTool, ToolDetail } from "@signalbox/client";
 import type { Command } from "commander";
+import { readDocument } from "../documents.ts";
 import { exitCodes } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { CliError, reportFailure } from "../failure.ts";
@@ -8,28 +9,38 @@ import { prettyJson } from "../json.ts";
 import { findManifests } from "../../adapters/files/manifest-files.ts";
 import type { ManifestFile } from "../../adapters/files/manifest-files.ts";
 import { paintFor } from "../paint.ts";
-import { countFlag, givenOnly, toolAndVersion } from "../session.ts";
+import { givenOnly, pageFlags, pageOptions, remarkMore, toolAndVersion } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
 import { facts } from "../table.ts";
 import { plainLine } from "../text.ts";
 import { durationText, instantText } from "../times.ts";
+import { addToolPermits } from "./tool-permits.ts";
+import { addToolVersions } from "./tool-versions.ts";
 
 interface ListOptions {
+  readonly category?: string;
+  readonly owner?: string;
+  readonly label?: string;
   readonly limit?: string;
   readonly cursor?: string;
 }
 
 export function addTools(program: Command, runs: Runs): void {
-  const tools = program.command("tools").description("list, show, register and activate tools");
-  runs.online<ListOptions>(
-    tools
-      .command("list")
-      .description("the tools that this key may see")
-      .option("--limit <count>", "how many (25, at most 100)")
-      .option("--cursor <cursor>", "go on where another list ended"),
-    listTools,
+  const tools = program.command("tools").description("find, show and register tools, and say which may run");
+  runs.operator<ListOptions>(
+    narrowing(tools.command("list").description("the tools that this key may see")),
+    (session, _words, options) => listTools(session, undefined, options),
   );
-  runs.online<{ readonly version?: string }>(
+  runs.operator<ListOptions>(
+    narrowing(
+      tools
+        .command("search")
+        .description("tools whose name, description, category, owner or labels hold every word")
+        .argument("<words...>"),
+    ),
+    (session, words, options) => listTools(session, words.join(" "), options),
+  );
+  runs.operator<{ readonly version?: string }>(
     tools
       .command("show")
       .description("one tool: its versions, schemas and limits")
@@ -37,7 +48,7 @@ export function addTools(program: Command, runs: Runs): void {
       .option("--version <version>", "a version or a range"),
     showTool,
   );
-  runs.online<{ readonly activate?: boolean }>(
+  runs.operator<{ readonly activate?: boolean }>(
     tools
       .command("register")
       .description("register manifests; the same manifest again changes nothing")
@@ -46,7 +57,7 @@ export function addTools(program: Command, runs: Runs): void {
       .option("--no-activate", "leave the active version as it is"),
     registerTools,
   );
-  runs.online(
+  runs.operator(
     tools
       .command("activate")
       .description("choose the version that answers when a caller names none")
@@ -54,14 +65,25 @@ export function addTools(program: Command, runs: Runs): void {
       .argument("[version]"),
     activateTool,
   );
+  addToolVersions(tools, runs);
+  addToolPermits(tools, runs);
 }
 
-async function listTools(
-  session: OnlineSession,
-  _args: readonly string[],
-  { limit, cursor }: ListOptions,
-): Promise<Outcome> {
-  const page = await session.client.tools.list({ ...countFlag(limit), ...givenOnly({ cursor }) }, session);
+function narrowing(command: Command): Command {
+  return pageOptions(
+    command
+      .option("--category <category>", "tools of this category only")
+      .option("--owner <owner>", "tools of this owner only")
+      .option("--label <label>", "tools with this label only: name=value, or name"),
+  );
+}
+
+async function listTools(session: OnlineSession, search: string | undefined, options: ListOptions): Promise<Outcome> {
+  const { category, owner, label } = options;
+  const page = await session.client.tools.list(
+    { ...givenOnly({ search, category, owner, label }), ...pageFlags(options) },
+    session,
+  );
   session.print(page, () =>
     session.table(page.items, [
       { title: "TOOL", cell: (tool) => tool.tool },
@@ -71,9 +93,12 @@ async function listTools(
       { title: "DESCRIPTION", cell: (tool) => tool.description, shrinks: true },
     ]),
   );
-  if (page.items.length === 0)
-    session.remark("no tools\nnext:  signalbox init hello && signalbox tools register hello");
-  if (page.next_cursor !== null) session.remark(`more:  add --cursor ${page.next_cursor}`);
+  if (page.items.length === 0) {
+    const narrowed = [search, category, owner, label].some((one) => one !== undefined);
+    const next = narrowed ? "signalbox tools list" : "signalbox init hello && signalbox tools register hello";
+    session.remark(`no tools\nnext:  ${next}`);
+  }
+  remarkMore(session, page);
 }
 
 async function showTool(
@@ -151,21 +176,9 @@ async function register(
   file: ManifestFile,
   options: { readonly activate?: boolean },
 ): Promise<RegisteredTool> {
-  const { inlined, readSource } = await import("../../adapters/files/manifest-source.ts");
-  const read = await readSource(file);
-  if (!read.ok) {
-    const [first] = read.problems;
-    const place = first?.line === undefined ? "" : `line ${first.line}: `;
-    throw new CliError(`${place}${first?.message ?? "holds no manifest"}`, {
-      exitCode: exitCodes.failed,
-      next: `signalbox validate ${file.shown}`,
-    });
-  }
-  return session.client.tools.register(
-    inlined(read.source) as object,
-    givenOnly({ activate: options.activate }),
-    session,
-  );
+  const { inlined } = await import("../../adapters/files/manifest-source.ts");
+  const source = await readDocument(file, `signalbox validate ${file.shown}`);
+  return session.client.tools.register(inlined(source) as object, givenOnly({ activate: options.activate }), session);
 }
 
 function registeredText({ tool, version, already_there, active }: RegisteredTool): string {

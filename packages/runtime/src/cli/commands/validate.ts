@@ -1,16 +1,18 @@
-// `signalbox validate`: checks manifests without a runtime, and tells every problem of all of them in one go.
+// `signalbox validate`: checks manifests and policies without a runtime, and tells every problem of all of them in one go.
 import type { Command } from "commander";
 import { exitCodes } from "../exit-codes.ts";
-import { findManifests } from "../../adapters/files/manifest-files.ts";
+import { findDocuments } from "../../adapters/files/manifest-files.ts";
 import type { ManifestFile } from "../../adapters/files/manifest-files.ts";
-import type { PlacedProblem } from "../../adapters/files/manifest-source.ts";
+import type { ManifestSource, PlacedProblem } from "../../adapters/files/manifest-source.ts";
+import type { Problem } from "../../document/problems.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
 import { plainLine } from "../text.ts";
 
 interface Checked {
   readonly file: ManifestFile;
-  /** `tool@version`, where it can be told. */
-  readonly tool: string | undefined;
+  readonly kind: "tool" | "policy";
+  /** `name@version`, where it can be told. */
+  readonly name: string | undefined;
   readonly problems: readonly PlacedProblem[];
   readonly warnings: readonly PlacedProblem[];
 }
@@ -19,19 +21,19 @@ export function addValidate(program: Command, runs: Runs): void {
   runs.offline(
     program
       .command("validate")
-      .description("check manifests, without a runtime")
-      .argument("<path...>", "manifest files, or folders with tool.yaml files below them"),
+      .description("check manifests and policies, without a runtime")
+      .argument("<path...>", "their files, or folders with tool.yaml and *.policy.yaml files below them"),
     validate,
   );
 }
 
 async function validate(session: Session, paths: readonly string[]): Promise<Outcome> {
   const checked: Checked[] = [];
-  for (const file of await findManifests(session.io.cwd, paths)) checked.push(await checkFile(session, file, checked));
-  const items = checked.map(({ file, tool, problems, warnings }) => ({
+  for (const file of await findDocuments(session.io.cwd, paths)) checked.push(await checkFile(session, file, checked));
+  const items = checked.map(({ file, kind, name, problems, warnings }) => ({
     file: file.shown,
     ok: problems.length === 0,
-    tool: tool ?? null,
+    [kind]: name ?? null,
     problems: problems.map(asJson),
     warnings: warnings.map(asJson),
   }));
@@ -44,42 +46,60 @@ function asJson({ path, line, message, hint }: PlacedProblem): Record<string, un
 }
 
 async function checkFile(session: Session, file: ManifestFile, before: readonly Checked[]): Promise<Checked> {
-  const [{ readSource }, { readManifest }, { compileToolSchemas }] = await Promise.all([
-    import("../../adapters/files/manifest-source.ts"),
+  const { readSource } = await import("../../adapters/files/manifest-source.ts");
+  const read = await readSource(file);
+  if (!read.ok) return { file, kind: "tool", name: undefined, problems: read.problems, warnings: [] };
+  const { source } = read;
+  const placed = (problem: Problem): PlacedProblem => ({ ...problem, line: source.lineOf(problem.path) });
+  const kind = isPolicy(source.document) ? "policy" : "tool";
+  const { name, problems, warnings } = kind === "policy" ? await checkPolicy(source) : await checkTool(session, source);
+  const twin = before.find((one) => name !== undefined && one.kind === kind && one.name === name);
+  const twice: Problem = {
+    path: "metadata.version",
+    message: `${name} is in ${twin?.file.shown} too`,
+    hint: "give one of them another version",
+  };
+  return {
+    file,
+    kind,
+    name,
+    problems: [...problems, ...(twin === undefined ? [] : [twice])].map(placed),
+    warnings: warnings.map(placed),
+  };
+}
+
+function isPolicy(document: unknown): boolean {
+  return typeof document === "object" && document !== null && "kind" in document && document.kind === "Policy";
+}
+
+interface Findings {
+  readonly name: string | undefined;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+/** Without the tools that it is about: what a condition reads of their arguments is checked when it is published. */
+async function checkPolicy({ document }: ManifestSource): Promise<Findings> {
+  const { readPolicy } = await import("../../policy/document.ts");
+  const read = readPolicy(document);
+  if (!read.ok) return { name: undefined, problems: read.problems, warnings: [] };
+  return { name: `${read.policy.name}@${read.policy.version}`, problems: [], warnings: read.warnings };
+}
+
+async function checkTool(session: Session, { document, files }: ManifestSource): Promise<Findings> {
+  const [{ readManifest }, { compileToolSchemas }] = await Promise.all([
     import("../../registry/manifest.ts"),
     import("../../registry/schema.ts"),
   ]);
-  const read = await readSource(file);
-  if (!read.ok) return { file, tool: undefined, problems: read.problems, warnings: [] };
-  const { source } = read;
-  const placed = (problem: {
-    readonly path: string;
-    readonly message: string;
-    readonly hint?: string;
-  }): PlacedProblem => ({
-    ...problem,
-    line: source.lineOf(problem.path),
-  });
-  const manifest = readManifest(source.document, source.files);
-  if (!manifest.ok) return { file, tool: undefined, problems: manifest.problems.map(placed), warnings: [] };
-  const tool = `${manifest.metadata.name}@${manifest.metadata.version}`;
+  const manifest = readManifest(document, files);
+  if (!manifest.ok) return { name: undefined, problems: manifest.problems, warnings: [] };
   const compiled = compileToolSchemas(manifest.spec);
-  const twin = before.find((one) => one.tool === tool);
-  const problems = [
-    ...(compiled.ok ? [] : compiled.problems),
-    ...(twin === undefined
-      ? []
-      : [
-          {
-            path: "metadata.version",
-            message: `${tool} is in ${twin.file.shown} too`,
-            hint: "give one of them another version",
-          },
-        ]),
-  ];
   const schemaWarnings = compiled.ok ? [...compiled.input.warnings, ...(compiled.output?.warnings ?? [])] : [];
-  const warnings = [...manifest.warnings, ...schemaWarnings, ...unsetSecrets(session, manifest.spec.secrets)];
-  return { file, tool, problems: problems.map(placed), warnings: warnings.map(placed) };
+  return {
+    name: `${manifest.metadata.name}@${manifest.metadata.version}`,
+    problems: compiled.ok ? [] : compiled.problems,
+    warnings: [...manifest.warnings, ...schemaWarnings, ...unsetSecrets(session, manifest.spec.secrets)],
+  };
 }
 
 /** Only a warning: the machine that checks a manifest need not be the one that has its secrets. */
@@ -96,7 +116,7 @@ function unsetSecrets(
     }));
 }
 
-function textOf(session: Session, { file, tool, problems, warnings }: Checked): string {
+function textOf(session: Session, { file, name, problems, warnings }: Checked): string {
   const { paint } = session;
   const line = (word: string, { path, line: at, message, hint }: PlacedProblem): string => {
     const place = at === undefined ? file.shown : `${file.shown}:${at}`;
@@ -109,5 +129,5 @@ function textOf(session: Session, { file, tool, problems, warnings }: Checked): 
   ].join("");
   return problems.length > 0
     ? said
-    : `${said}${plainLine(file.shown)}: ${paint.green("ok")}${tool === undefined ? "" : ` ${plainLine(tool)}`}\n`;
+    : `${said}${plainLine(file.shown)}: ${paint.green("ok")}${name === undefined ? "" : ` ${plainLine(name)}`}\n`;
 }

@@ -2,21 +2,16 @@
 import { jsonAnswer, pageById } from "../answer.ts";
 import type { Answer } from "../answer.ts";
 import { newGrant, newKey } from "../schemas/access.ts";
-import { check, faultAt } from "../schemas/check.ts";
+import { check } from "../schemas/check.ts";
 import { pageQuery } from "../schemas/fields.ts";
+import { refuseIdempotencyKey } from "../schemas/headers.ts";
 import { grantView, keyView } from "../views/access.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 const idIn = (params: Ask["params"]): string => params["id"] ?? "";
 
-/** Passing it over would let a client believe that a repeat is harmless, and make a second key. */
-function refuseIdempotencyKey({ headers }: Ask["message"]): void {
-  if (headers["idempotency-key"] === undefined) return;
-  throw faultAt("header", "/Idempotency-Key", "const", "is served on POST /v1/executions only; leave it out here");
-}
-
 async function createKey({ service, asked, body, message }: Ask): Promise<Answer> {
-  refuseIdempotencyKey(message);
+  refuseIdempotencyKey(message.headers);
   const { key, secret } = await service.createKey(asked, newKey(body));
   return jsonAnswer(201, { ...keyView(key), secret });
 }
@@ -31,7 +26,7 @@ async function revokeKey({ service, asked, params }: Ask): Promise<Answer> {
 }
 
 async function createGrant({ service, asked, body, message }: Ask): Promise<Answer> {
-  refuseIdempotencyKey(message);
+  refuseIdempotencyKey(message.headers);
   return jsonAnswer(201, grantView(await service.createGrant(asked, newGrant(body))));
 }
 

@@ -36,6 +36,50 @@ describe("one record", () => {
     expect(heard.text).toContain('"output":{"n":9007199254740993},"error":null}');
   });
 
+  test("tells what the policies said, and their obligations where there are any", async () => {
+    const rule = {
+      policy: "watch",
+      version: "1.0.0",
+      level: "tenant",
+      outcome: "deny",
+      reason: "too large",
+      observed: true,
+    } as const;
+    const decision = { id: "dec_2", outcome: "allow", reason: "granted", rules: [rule], spentMicros: 9 } as const;
+    const door = await openDoor({
+      getExecution: async () => ({ ...scriptedDetail, call: scriptedCall({ decision }) }),
+    });
+    const told = (await door.ask("GET", `/v1/executions/${scriptedCallId}`)).json as Record<string, unknown>;
+    expect(told["policy"]).toEqual({ decision: "allow", reason: "granted", rules: [rule] });
+    expect(told).not.toHaveProperty("edited");
+
+    const obligations = { limits: { timeoutMs: 5_000, outputBytes: 10 }, sandbox: "gvisor", egress: [] };
+    const obliged = await openDoor({
+      getExecution: async () => ({ ...scriptedDetail, call: scriptedCall({ decision: { ...decision, obligations } }) }),
+    });
+    expect((await obliged.ask("GET", `/v1/executions/${scriptedCallId}`)).json).toMatchObject({
+      policy: { obligations: { limits: { timeout_ms: 5_000, output_bytes: 10 }, sandbox: "gvisor", egress: [] } },
+    });
+  });
+
+  test("tells that a person changed the arguments, and what ran, digit for digit", async () => {
+    const call = scriptedCall({ argsEditedBy: "user:fred", effectiveArgsJson: '{"amount":9007199254740993}' });
+    const door = await openDoor({
+      getExecution: async () => ({ ...scriptedDetail, call }),
+      listExecutions: async () => ({ items: [{ ...call, effectiveArgsJson: null }], next: undefined }),
+    });
+    const heard = await door.ask("GET", `/v1/executions/${scriptedCallId}`);
+    expect(heard.text).toContain('"edited":{"by":"user:fred","args":{"amount":9007199254740993},"note":');
+    const note =
+      "A person changed the arguments of this call of echo before it ran. " +
+      'It ran once, with these arguments: {"amount":9007199254740993} ' +
+      "The arguments that you gave were not used; do not make the call again in order to use them.";
+    expect(heard.json).toMatchObject({ edited: { by: "user:fred", note }, output: { message: "hi" } });
+    // Rows of a list come without their arguments.
+    const listed = (await door.ask("GET", "/v1/executions")).json as { items: { edited: unknown }[] };
+    expect(listed.items[0]?.edited).toEqual({ by: "user:fred" });
+  });
+
   test.each([
     ["GET", ""],
     ["GET", "/events"],

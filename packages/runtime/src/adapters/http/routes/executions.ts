@@ -1,6 +1,5 @@
 // The routes about calls: invoke, read, list, follow, cancel, resolve.
 import { isCallId, SignalboxError } from "@signalbox/protocol";
-import { executionJson } from "../../../call/view.ts";
 import type { InvokeAnswer, InvokeRequest } from "../../../service.ts";
 import { listAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
@@ -8,7 +7,7 @@ import { failedCallAnswer } from "../errors.ts";
 import { check } from "../schemas/check.ts";
 import { eventsQuery, executionQuery, invokeRequest, resolveAnswer } from "../schemas/executions.ts";
 import { nothing } from "../schemas/fields.ts";
-import { detailJson, eventJson, executionPath } from "../views/executions.ts";
+import { detailJson, eventJson, executionPath, recordJson } from "../views/executions.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
@@ -31,7 +30,7 @@ function invokeAnswer({ call, progress, replayed }: InvokeAnswer, request: Invok
   const open = progress !== "settled";
   return {
     status: open ? 202 : 200,
-    text: executionJson(call),
+    text: recordJson(call),
     headers: open ? { ...headers, location: executionPath(call) } : { ...headers },
     executionId: call.callId,
   };
@@ -51,7 +50,7 @@ async function read({ service, asked, params }: Ask): Promise<Answer> {
 
 async function list({ service, asked, query }: Ask): Promise<Answer> {
   const page = await service.listExecutions(asked, executionQuery(query));
-  return listAnswer(page.items.map(executionJson), page.next);
+  return listAnswer(page.items.map(recordJson), page.next);
 }
 
 async function events({ service, asked, params, query }: Ask): Promise<Answer> {
@@ -71,13 +70,13 @@ async function events({ service, asked, params, query }: Ask): Promise<Answer> {
 async function cancel({ service, asked, params, body }: Ask): Promise<Answer> {
   if (body !== undefined) check(nothing, body, "body");
   const { call, stopping } = await service.cancel(asked, idIn(params));
-  return { status: stopping ? 202 : 200, text: executionJson(call), executionId: call.callId };
+  return { status: stopping ? 202 : 200, text: recordJson(call), executionId: call.callId };
 }
 
 async function resolve({ service, asked, params, body }: Ask): Promise<Answer> {
   const id = idIn(params);
   const call = await service.resolve(asked, id, resolveAnswer(body));
-  return { status: 200, text: executionJson(call), executionId: call.callId };
+  return { status: 200, text: recordJson(call), executionId: call.callId };
 }
 
 export const executionRoutes: readonly GuardedRoute[] = [

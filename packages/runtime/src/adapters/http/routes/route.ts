@@ -23,8 +23,11 @@ export interface GuardedRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** In the router's notation: `:id` is a parameter, `::` a colon. */
   readonly path: string;
-  /** The door asks for it before it reads the body; the runtime asks again where it has reasons of its own. */
-  readonly scope: Scope;
+  /**
+   * The door asks for it before it reads the body; the runtime asks again where it has reasons of its own. Of a list
+   * any one will do; a refusal is recorded as a lack of the first.
+   */
+  readonly scope: Scope | readonly [Scope, ...Scope[]];
   readonly body: BodyRule;
   /** True where `handle` checks the query; elsewhere the door refuses every parameter. */
   readonly takesQuery?: true;

@@ -1,14 +1,26 @@
 // Every route of this door in one list, and what a path that matches none of them could have meant.
 import { accessRoutes } from "./access.ts";
+import { approvalRoutes } from "./approvals.ts";
 import { executionRoutes } from "./executions.ts";
+import { freezeRoutes } from "./freezes.ts";
 import { openRoutes, operationRoutes } from "./operations.ts";
+import { policyRoutes } from "./policies.ts";
+import { projectRoutes } from "./projects.ts";
 import type { Route } from "./route.ts";
 import { toolRoutes } from "./tools.ts";
+import { toolVersionRoutes } from "./tool-versions.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 export const routeTable: readonly Route[] = [
   ...executionRoutes,
   ...toolRoutes,
+  ...toolVersionRoutes,
+  ...policyRoutes,
+  ...approvalRoutes,
+  ...freezeRoutes,
   ...accessRoutes,
+  ...projectRoutes,
+  ...webhookRoutes,
   ...operationRoutes,
   ...openRoutes,
 ];

@@ -17,13 +17,41 @@ test("a list shows what each tool is", async () => {
         description: "Says what it is told",
         side_effect_class: "read_only",
         executor: "worker",
+        owner: "team-a",
+        category: "test",
+        labels: { tier: "1" },
         owned_by: "acme",
         created_at: "2026-01-02T03:04:05.000Z",
       },
     ],
     next_cursor: null,
   });
-  expect(door.service.reached[1]?.args).toEqual([7, "abc"]);
+  expect(door.service.reached[1]?.args).toEqual([7, "abc", {}]);
+});
+
+test("a search names words, a category, an owner and a label", async () => {
+  const door = await openDoor();
+  await door.ask("GET", "/v1/tools?search=send%20money&category=payments&owner=team-a&label=tier%3D1&limit=3");
+  expect(door.service.reached[1]?.args).toEqual([
+    3,
+    undefined,
+    { text: "send money", category: "payments", owner: "team-a", label: "tier=1" },
+  ]);
+});
+
+test.each([
+  ["search=", "/search"],
+  [`search=${"x".repeat(201)}`, "/search"],
+  ["category=", "/category"],
+  [`owner=${"x".repeat(129)}`, "/owner"],
+  ["label=", "/label"],
+  ["label=a&label=b", "/label"],
+  ["text=x", "/text"],
+])("the search %s is refused at %s", async (query, pointer) => {
+  const door = await openDoor();
+  const heard = await door.ask("GET", `/v1/tools?${query}`);
+  expect(heard.status).toBe(400);
+  expect(heard.json).toMatchObject({ error: { code: "invalid_input", details: { fields: [{ pointer }] } } });
 });
 
 test("one tool shows a version whole, but of secrets and environment the names alone", async () => {
@@ -120,19 +148,5 @@ describe("registering", () => {
   test.each(["activate=yes", "activate=", "force=true"])("%s is refused", async (query) => {
     const door = await openDoor();
     expect((await door.ask("PUT", `/v1/tools?${query}`, { body: "{}" })).status).toBe(400);
-  });
-});
-
-describe("activating", () => {
-  test("names the version", async () => {
-    const door = await openDoor();
-    const heard = await door.ask("POST", "/v1/tools/echo/activate", { body: '{"version":"1.3.0"}' });
-    expect([heard.status, heard.json]).toMatchObject([200, { tool: "echo", active_version: "1.2.0" }]);
-    expect(door.service.reached[1]?.args).toEqual(["echo", "1.3.0"]);
-  });
-
-  test.each(["{}", '{"version":1}', '{"version":"1.0.0","force":true}'])("%s is refused", async (body) => {
-    const door = await openDoor();
-    expect((await door.ask("POST", "/v1/tools/echo/activate", { body })).status).toBe(400);
   });
 });

@@ -1,18 +1,17 @@
-// The routes about tools: list, read, register, activate.
+// The routes about tools: search, read, register.
 import { jsonAnswer, listAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
 import { check } from "../schemas/check.ts";
 import { defined } from "../schemas/defined.ts";
-import { pageQuery } from "../schemas/fields.ts";
-import { activateBody, registerQuery, toolQuery } from "../schemas/tools.ts";
+import { registerQuery, toolListing, toolQuery } from "../schemas/tools.ts";
 import { toolDetailView, toolView, versionView } from "../views/tools.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 const nameIn = (params: Ask["params"]): string => params["name"] ?? "";
 
 async function list({ service, asked, query }: Ask): Promise<Answer> {
-  const { limit, cursor } = check(pageQuery, query, "query");
-  const page = await service.listTools(asked, limit, cursor);
+  const { query: wanted, limit, cursor } = toolListing(query);
+  const page = await service.listTools(asked, limit, cursor, wanted);
   return listAnswer(
     page.items.map((record) => JSON.stringify(toolView(record))),
     page.next,
@@ -35,14 +34,8 @@ async function register({ service, asked, query, body }: Ask): Promise<Answer> {
   });
 }
 
-async function activate({ service, asked, params, body }: Ask): Promise<Answer> {
-  const { version } = check(activateBody, body, "body");
-  return jsonAnswer(200, toolView(await service.activateTool(asked, nameIn(params), version)));
-}
-
 export const toolRoutes: readonly GuardedRoute[] = [
   { method: "GET", path: "/v1/tools", scope: "tools:read", body: "none", takesQuery: true, handle: list },
   { method: "PUT", path: "/v1/tools", scope: "tools:write", body: "manifest", takesQuery: true, handle: register },
   { method: "GET", path: "/v1/tools/:name", scope: "tools:read", body: "none", takesQuery: true, handle: read },
-  { method: "POST", path: "/v1/tools/:name/activate", scope: "tools:write", body: "json", handle: activate },
 ];

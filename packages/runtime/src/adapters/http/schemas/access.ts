@@ -1,21 +1,12 @@
 // What requests about keys and grants may say.
-import { limits } from "@signalbox/protocol";
 import { z } from "zod";
 import type { NewGrant, NewKey } from "../../../service.ts";
 import { check } from "./check.ts";
 import { defined } from "./defined.ts";
-import { instant, name, scopeName } from "./fields.ts";
+import { instant, name, principalName, roles, scopeName } from "./fields.ts";
 
-const principalName = z
-  .string()
-  .max(limits.nameCharsMax)
-  .regex(/^(?:user|service|agent):[^\s:][^\s]*$/, { error: "must be user:<name>, service:<name> or agent:<name>" });
-
-const rolesMax = 50;
 const permissionsMax = 200;
 const permissionCharsMax = 512;
-
-const roles = z.array(name).max(rolesMax);
 
 export const newKeyBody = z.strictObject({
   label: name,

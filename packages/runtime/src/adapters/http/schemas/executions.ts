@@ -6,22 +6,12 @@ import { callStates } from "../../../call/types.ts";
 import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
 import { check, faultAt } from "./check.ts";
 import { defined } from "./defined.ts";
-import { cursor, instant, listLimit, name, positive } from "./fields.ts";
+import { context, cursor, instant, listLimit, name, positive } from "./fields.ts";
 
 /** A call may wait for people for weeks; a total deadline further off than this is a mistake in units. */
 const totalDeadlineMsMax = 31 * 24 * 3_600_000;
 
 export const idempotencyKey = z.string().min(1).max(limits.idempotencyKeyCharsMax);
-
-/** Free JSON, but an object and of bounded size. A raw number is an object to JavaScript, so its text decides. */
-const context = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => {
-    if (typeof value !== "object" || value === null) return false;
-    const text = JSON.stringify(value);
-    return text.startsWith("{") && Buffer.byteLength(text) <= limits.contextBytesMax;
-  },
-  { error: `must be an object of at most ${limits.contextBytesMax} bytes` },
-);
 
 export const invokeBody = z.strictObject({
   tool: name,

@@ -1,5 +1,5 @@
 // The parts that many requests share: names, instants, list limits and cursors.
-import { limits } from "@signalbox/protocol";
+import { callIdCharsMax, limits } from "@signalbox/protocol";
 import { z } from "zod";
 import { scopes } from "../../../tenancy/types.ts";
 import { httpLimits } from "../http-limits.ts";
@@ -26,6 +26,42 @@ export const cursor = z.string().min(1).max(httpLimits.cursorCharsMax);
 
 /** What a list takes that has no filters. */
 export const pageQuery = z.strictObject({ limit: listLimit, cursor: cursor.optional() });
+
+/** `true` or `false`, written out; a parameter that is there but empty says neither. */
+export const flag = z
+  .enum(["true", "false"])
+  .transform((text) => text === "true")
+  .optional();
+
+export const principalName = z
+  .string()
+  .max(limits.nameCharsMax)
+  .regex(/^(?:user|service|agent):[^\s:][^\s]*$/, { error: "must be user:<name>, service:<name> or agent:<name>" });
+
+const rolesMax = 50;
+export const roles = z.array(name).max(rolesMax);
+
+/** Why somebody does it; for people and the audit. */
+export const reason = z.string().max(httpLimits.reasonCharsMax);
+
+export const executionId = z.string().min(1).max(callIdCharsMax);
+
+/** Free JSON, but an object and of bounded size. A raw number is an object to JavaScript, so its text decides. */
+export const context = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => {
+    if (typeof value !== "object" || value === null) return false;
+    const text = JSON.stringify(value);
+    return text.startsWith("{") && Buffer.byteLength(text) <= limits.contextBytesMax;
+  },
+  { error: `must be an object of at most ${limits.contextBytesMax} bytes` },
+);
+
+const madeId = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Whether the runtime can have made this id; a path may hold anything. */
+export function isMadeId(text: string): boolean {
+  return madeId.test(text);
+}
 
 export const scopeName = z.enum([...scopes, "*"]);
 

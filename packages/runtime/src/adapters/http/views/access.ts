@@ -1,8 +1,7 @@
 // Keys and grants as callers see them; a key's hash stays inside.
 import { iso } from "../../../call/view.ts";
 import type { Grant, Key } from "../../../tenancy/types.ts";
-
-const isoOrNull = (atMs: number | null): string | null => (atMs === null ? null : iso(atMs));
+import { isoOrNull } from "./times.ts";
 
 export function keyView(key: Key): Record<string, unknown> {
   return {

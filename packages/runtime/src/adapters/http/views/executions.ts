@@ -1,13 +1,26 @@
 // Attempts, late results and events as callers see them; what is source text stays source text.
 import type { Attempt, Call, CallEvent, LateResult } from "../../../call/types.ts";
 import { executionJson, iso } from "../../../call/view.ts";
+import { toldEdited } from "../../../policy/approval/told.ts";
 import type { ExecutionDetail } from "../../../service.ts";
+import { decisionView } from "./policies.ts";
+import { isoOrNull } from "./times.ts";
 
-const isoOrNull = (atMs: number | null): string | null => (atMs === null ? null : iso(atMs));
+/** JSON text of a call's record: what was decided about it, and what a person changed in it, included. */
+export function recordJson(call: Call): string {
+  const { tool, argsEditedBy, effectiveArgsJson } = call;
+  const told = `${executionJson(call).slice(0, -1)},"policy":${JSON.stringify(decisionView(call.decision))}`;
+  if (argsEditedBy === null) return `${told}}`;
+  const by = JSON.stringify(argsEditedBy);
+  // A row of a list comes without its arguments; who changed them is still worth knowing.
+  if (effectiveArgsJson === null) return `${told},"edited":{"by":${by}}}`;
+  const note = JSON.stringify(toldEdited(tool, effectiveArgsJson));
+  return `${told},"edited":{"by":${by},"args":${effectiveArgsJson},"note":${note}}}`;
+}
 
 /** The record with the decision that let it run or not, its attempts, and the results that came too late. Events have a route of their own. */
 export function detailJson({ call, attempts, lateResults }: ExecutionDetail): string {
-  const record = executionJson(call).slice(0, -1);
+  const record = recordJson(call).slice(0, -1);
   const { id, outcome, reason, rules } = call.decision;
   const decision = JSON.stringify({ id, outcome, reason, rules });
   return `${record},"decision":${decision},"attempts":${JSON.stringify(attempts.map(attemptView))},"late_results":[${lateResults.map(lateResultJson).join(",")}]}`;

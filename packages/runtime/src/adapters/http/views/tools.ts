@@ -1,6 +1,6 @@
 // Tools and their versions as callers see them.
 import { iso } from "../../../call/view.ts";
-import type { ToolRecord, ToolSpec, ToolVersion } from "../../../registry/types.ts";
+import type { Activation, ProjectTool, ToolPin, ToolRecord, ToolSpec, ToolVersion } from "../../../registry/types.ts";
 import type { ToolView } from "../../../service.ts";
 
 export function toolView(record: ToolRecord): Record<string, unknown> {
@@ -10,6 +10,9 @@ export function toolView(record: ToolRecord): Record<string, unknown> {
     description: record.description,
     side_effect_class: record.sideEffectClass,
     executor: record.executorType,
+    owner: record.owner,
+    category: record.category,
+    labels: record.labels,
     owned_by: record.tenant,
     created_at: iso(record.createdAt),
   };
@@ -72,4 +75,18 @@ export function toolDetailView(view: ToolView): Record<string, unknown> {
     workers: view.workers,
     version: versionView(view.version),
   };
+}
+
+/** `version` is as it was asked for: an exact one or a range; null when the pin is gone. */
+export function pinView({ tool, requested, changedAt, changedBy }: ToolPin): Record<string, unknown> {
+  return { tool, version: requested, changed_at: iso(changedAt), changed_by: changedBy };
+}
+
+export function projectToolView(row: ProjectTool): Record<string, unknown> {
+  const { project, tool, enabled, changedAt, changedBy } = row;
+  return { project, tool, enabled, changed_at: iso(changedAt), changed_by: changedBy };
+}
+
+export function activationView({ tool, version, at, by }: Activation): Record<string, unknown> {
+  return { tool, version, at: iso(at), by };
 }

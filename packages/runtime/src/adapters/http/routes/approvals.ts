@@ -1,0 +1,49 @@
+// The routes about approvals: list, read, vote.
+import { SignalboxError } from "@signalbox/protocol";
+import type { ApprovalDetail } from "../../../service-governance.ts";
+import { listAnswer } from "../answer.ts";
+import type { Answer } from "../answer.ts";
+import { approvalQuery, newVote } from "../schemas/approvals.ts";
+import { isMadeId } from "../schemas/fields.ts";
+import { approvalDetailJson, approvalView } from "../views/approvals.ts";
+import type { Ask, GuardedRoute } from "./route.ts";
+
+/** An id that no approval can have is answered like one that no approval has, and costs the ledger nothing. */
+function idIn(params: Ask["params"]): string {
+  const id = params["id"] ?? "";
+  if (!isMadeId(id)) throw new SignalboxError("approval_not_found", "not an approval id");
+  return id;
+}
+
+async function list({ service, asked, query }: Ask): Promise<Answer> {
+  const page = await service.listApprovals(asked, approvalQuery(query));
+  return listAnswer(
+    page.items.map((approval) => JSON.stringify(approvalView(approval))),
+    page.next,
+  );
+}
+
+async function read({ service, asked, params }: Ask): Promise<Answer> {
+  return detailAnswer(await service.getApproval(asked, idIn(params)));
+}
+
+async function vote({ service, asked, params, body }: Ask): Promise<Answer> {
+  const id = idIn(params);
+  const answer = await service.vote(asked, id, newVote(body));
+  return detailAnswer(answer, answer.said);
+}
+
+function detailAnswer(detail: ApprovalDetail, said?: string): Answer {
+  const text = approvalDetailJson(detail, said);
+  const { callId } = detail.approval.subject;
+  return callId === null ? { status: 200, text } : { status: 200, text, executionId: callId };
+}
+
+/** Who decides must see what is asked, and who follows calls must see what they wait for. */
+const readers = ["approvals:decide", "calls:read"] as const;
+
+export const approvalRoutes: readonly GuardedRoute[] = [
+  { method: "GET", path: "/v1/approvals", scope: readers, body: "none", takesQuery: true, handle: list },
+  { method: "GET", path: "/v1/approvals/:id", scope: readers, body: "none", handle: read },
+  { method: "POST", path: "/v1/approvals/:id/votes", scope: "approvals:decide", body: "json", handle: vote },
+];

@@ -1,0 +1,155 @@
+// `signalbox approvals`: what waits for people, listed or watched.
+import type { Approval, ApprovalQuery, ApprovalStatus, Page } from "@signalbox/client";
+import { Option } from "commander";
+import type { Command } from "commander";
+import { askedText, endText, paintApproval } from "../approval-words.ts";
+import { CliError } from "../failure.ts";
+import { follow, followFlags } from "../follow.ts";
+import type { FollowOptions } from "../follow.ts";
+import { jsonLine } from "../json.ts";
+import { givenOnly, pageFlags, pageOptions, remarkMore } from "../session.ts";
+import type { OnlineSession, Outcome, Runs } from "../session.ts";
+import { cutToWidth, plainLine } from "../text.ts";
+import { relativeText } from "../times.ts";
+import { showApproval } from "./approval-show.ts";
+import { addVotes } from "./approval-vote.ts";
+
+interface ListOptions extends FollowOptions {
+  readonly status?: ApprovalStatus;
+  readonly all?: boolean;
+  readonly mine?: boolean;
+  readonly tool?: string;
+  readonly requester?: string;
+  readonly project?: string;
+  readonly limit?: string;
+  readonly cursor?: string;
+}
+
+const statuses = ["pending", "approved", "rejected", "expired", "cancelled", "escalated"] as const;
+/** Pages of 100 that one look of `--watch` reads; more open questions than that nobody can follow by eye. */
+const watchedPagesMax = 10;
+
+export function addApprovals(program: Command, runs: Runs): void {
+  const approvals = program.command("approvals").description("see what waits for people, and decide it");
+  runs.online<ListOptions>(
+    followFlags(
+      pageOptions(
+        approvals
+          .command("list")
+          .description("what waits for a decision")
+          .addOption(new Option("--status <status>", "pending, if nothing is said").choices(statuses))
+          .option("--all", "whatever its status")
+          .option("--mine", "only what you could decide now")
+          .option("--tool <tool>", "about this tool only")
+          .option("--requester <principal>", "asked by this principal only")
+          .option("--project <project>", "of this project only"),
+      ),
+      "go on, and print what is new; Ctrl-C ends it",
+    ),
+    (session, _args, options) => (options.watch === true ? watchList(session, options) : listOnce(session, options)),
+  );
+  runs.online<FollowOptions>(
+    followFlags(
+      approvals
+        .command("show")
+        .description("one approval: what is asked, why, who decides, and what to type")
+        .argument("<approval-id>"),
+      "go on until it is decided, and print what is new",
+    ),
+    showApproval,
+  );
+  addVotes(approvals, runs);
+}
+
+function queryOf({ all, status, mine, tool, requester, project }: ListOptions): ApprovalQuery {
+  if (all === true && status !== undefined) throw new CliError("--all and --status contradict each other");
+  return { ...givenOnly({ mine, tool, requester, project }), ...(all === true ? {} : { status: status ?? "pending" }) };
+}
+
+async function listOnce(session: OnlineSession, options: ListOptions): Promise<Outcome> {
+  if (options.interval !== undefined) throw new CliError("--interval goes with --watch");
+  const page = await session.client.approvals.list({ ...queryOf(options), ...pageFlags(options) }, session);
+  const now = session.io.now();
+  session.print(page, () =>
+    session.table(page.items, [
+      { title: "APPROVAL", cell: (one) => one.approval_id },
+      {
+        title: "STATUS",
+        cell: (one) => one.status,
+        paint: (text, one) => paintApproval(session.paint, one.status)(text),
+      },
+      { title: "ABOUT", cell: aboutText, shrinks: true },
+      { title: "REQUESTER", cell: (one) => one.requester, shrinks: true },
+      { title: "ASKS", cell: askedText },
+      {
+        title: "EXPIRES",
+        cell: (one) => (one.status === "pending" ? relativeText(Date.parse(one.expires_at), now) : ""),
+      },
+      { title: "BECAUSE", cell: (one) => one.reason, shrinks: true },
+    ]),
+  );
+  const [first] = page.items;
+  if (first === undefined) session.remark("nothing waits for a decision");
+  else session.remark(`next:  signalbox approvals show ${first.approval_id}`);
+  remarkMore(session, page);
+}
+
+function aboutText({ kind, tool, version, session_id: session }: Approval): string {
+  if (kind === "limit") return `limit of ${session ?? ""}`;
+  return kind === "resolve" ? `end of ${tool}@${version}` : `${tool}@${version}`;
+}
+
+async function watchList(session: OnlineSession, options: ListOptions): Promise<Outcome> {
+  if (options.limit !== undefined || options.cursor !== undefined)
+    throw new CliError("--watch follows the whole list, so it takes neither --limit nor --cursor");
+  const query = queryOf(options);
+  let known: ReadonlyMap<string, Approval> = new Map();
+  await follow(session, options, async () => {
+    const found = new Map((await wholeList(session, query)).map((one) => [one.approval_id, one]));
+    for (const one of found.values()) {
+      const before = known.get(one.approval_id);
+      if (before === undefined) tell(session, one, one.status);
+      else if (before.status !== one.status) tell(session, one, one.status);
+      else if (before.args_hash !== one.args_hash) tell(session, one, "edited");
+    }
+    for (const gone of known.values()) if (!found.has(gone.approval_id)) await tellGone(session, gone);
+    known = found;
+    return false;
+  });
+}
+
+/** The oldest first, as a log reads. */
+async function wholeList(session: OnlineSession, query: ApprovalQuery): Promise<readonly Approval[]> {
+  const items: Approval[] = [];
+  let cursor: string | undefined;
+  for (let count = 0; count < watchedPagesMax; count++) {
+    const page: Page<Approval> = await session.client.approvals.list(
+      { ...query, limit: 100, ...givenOnly({ cursor }) },
+      session,
+    );
+    items.push(...page.items);
+    if (page.next_cursor === null) break;
+    cursor = page.next_cursor;
+  }
+  return items.sort((one, other) => Date.parse(one.opened_at) - Date.parse(other.opened_at));
+}
+
+/** It left the list: mostly because it was decided, which is news. */
+async function tellGone(session: OnlineSession, before: Approval): Promise<void> {
+  const { argsText: _, ...now } = await session.client.approvals.get(before.approval_id, session);
+  if (now.status !== before.status) tell(session, now, now.status);
+}
+
+function tell(session: OnlineSession, approval: Approval, news: string): void {
+  const { io, json, paint } = session;
+  if (json) {
+    io.stdout.write(jsonLine(approval));
+    return;
+  }
+  const open = `${askedText(approval)}, expires ${relativeText(Date.parse(approval.expires_at), io.now())}: ${approval.reason}`;
+  const what = approval.status === "pending" ? open : endText(approval);
+  const about = `${aboutText(approval)} for ${approval.requester}`;
+  const line = plainLine(`${approval.approval_id}  ${news.padEnd(9)}  ${about}  ${what}`);
+  const shown = io.isTTY && io.columns !== undefined ? cutToWidth(line, io.columns) : line;
+  io.stdout.write(`${paintApproval(paint, approval.status)(shown)}\n`);
+}

@@ -1,0 +1,295 @@
+// Carries approvals out: reads one, lets the machine step it, and stores what follows together with what becomes of its call.
+import { makeId, SignalboxError } from "@signalbox/protocol";
+import type { Call, RoutingOutcome } from "../call/types.ts";
+import type { ApprovedArgs, Happening } from "../call/machine.ts";
+import type { Clearance } from "../dispatch/types.ts";
+import type { ApprovalHappening, ApprovalReply, ApprovalStep, VoteCast } from "../policy/approval/machine.ts";
+import { openApproval } from "../policy/approval/open.ts";
+import { stepApproval } from "../policy/approval/step.ts";
+import type { ApprovalRequirements, ApprovalWithVotes } from "../policy/approval/types.ts";
+import { approves, unitOf, type ApprovalUnit } from "./approval-unit.ts";
+import { argsOf, hashedArgs } from "./args.ts";
+import { lookAgain, type GovernorPorts } from "./governor.ts";
+import { judgeEdit, type JudgedEdit } from "./edits.ts";
+import { judgeTrigger } from "./triggers.ts";
+import type { Driver } from "./driver.ts";
+import { Locks } from "./locks.ts";
+import type { Chance, Hash, Log, Meters } from "./ports.ts";
+
+export interface ApprovalPorts extends GovernorPorts {
+  readonly driver: Driver;
+  readonly chance: Chance;
+  readonly hash: Hash;
+  readonly meters: Meters;
+  readonly log: Log;
+  /** Called after a commit with notices in it. */
+  readonly noticed: () => void;
+}
+
+/** Steps on one approval that may lose against another writer before the person is asked to try again. */
+const triesMax = 10;
+/** Approvals that one sweep closes before it looks at the clock again. */
+const sweepMax = 100;
+/** How long a sweep waits after the ledger could not be read or written. */
+const sweepAgainMs = 1_000;
+/** A timer cannot wait longer; it looks and waits on. */
+const timerMsMax = 6 * 3_600_000;
+
+/** What a word on an approval came to. */
+export interface Moved {
+  readonly after: ApprovalWithVotes;
+  readonly reply: ApprovalReply;
+}
+
+export class Approvals {
+  readonly #ports: ApprovalPorts;
+  readonly #locks = new Locks();
+  #armedFor = Number.POSITIVE_INFINITY;
+  #disarm: () => void = () => {};
+  #stopped = false;
+
+  constructor(ports: ApprovalPorts) {
+    this.#ports = ports;
+  }
+
+  newId(): string {
+    return makeId("apr", this.#ports.clock.now(), this.#ports.chance.bytes(10));
+  }
+
+  /** @throws SignalboxError approval_not_found · conflict · ledger_unavailable */
+  async cast(tenant: string, approvalId: string, cast: VoteCast): Promise<Moved> {
+    return this.#locks.run(`${tenant}\n${approvalId}`, () => this.#vote(tenant, approvalId, cast));
+  }
+
+  async #vote(tenant: string, approvalId: string, cast: VoteCast): Promise<Moved> {
+    let event: ApprovalHappening = { type: "vote", cast };
+    let edit: JudgedEdit | undefined;
+    for (let tries = 0; tries < triesMax; tries++) {
+      const all = await this.#read(tenant, approvalId);
+      const step = this.#step(all, event);
+      const asksToValidate = step.effects.find((effect) => effect.type === "revalidate");
+      if (asksToValidate !== undefined) {
+        const call = await this.#callOf(all);
+        edit = await judgeEdit(this.#ports, call, asksToValidate.edit, cast.voter);
+        event = edit.ok
+          ? { type: "edit_accepted", cast, accepted: edit.accepted, requirements: edit.requirements }
+          : { type: "edit_denied", cast, error: edit.error };
+        continue;
+      }
+      const moved = await this.#carryOut(all, event, step, edit);
+      if (moved !== undefined) return moved;
+    }
+    throw new SignalboxError("conflict", "others are voting on this approval at the same time; look at it again and try once more");
+  }
+
+  /** Ends the approval of a call that ends or goes on by another way, in one unit with it. */
+  async endWithCall(call: Call, happening: Happening): Promise<void> {
+    const { approvalId, tenant } = call;
+    if (approvalId === null) return;
+    await this.#locks.run(`${tenant}\n${approvalId}`, async () => {
+      for (let tries = 0; tries < triesMax; tries++) {
+        const all = await this.#ports.ledger.approval(tenant, approvalId);
+        const open = all !== undefined && all.approval.state === "pending";
+        const step = open ? this.#step(all, cancelOf(happening, call)) : undefined;
+        const unit = step === undefined ? nothing : unitOf(all?.approval, step, null);
+        // A question that the machine would not end (somebody decided just now) is read again.
+        if (step !== undefined && !step.changed) continue;
+        const done = await this.#commit(tenant, { ...unit, call: { callId: call.callId, happening } }, undefined);
+        if (done !== "again") return;
+      }
+    });
+  }
+
+  /** A rule may want people to be asked about a routing outcome. */
+  async trigger(call: Call, outcome: RoutingOutcome): Promise<void> {
+    const { hub, clock } = this.#ports;
+    const { tenant, callId } = call;
+    const requirements = await judgeTrigger(this.#ports, call, outcome);
+    if (requirements === null || !(await this.#askAbout(call, outcome, requirements))) hub.untriggered(tenant, callId, clock.now());
+  }
+
+  async #askAbout(call: Call, outcome: RoutingOutcome, requirements: ApprovalRequirements): Promise<boolean> {
+    const { ledger, clock, hash } = this.#ports;
+    const kind = call.state === "indeterminate" ? "resolve" : "call";
+    if (kind === "resolve" && call.approvalId !== null) {
+      const before = await ledger.approval(call.tenant, call.approvalId);
+      if (before?.approval.state === "pending") return true;
+    }
+    const approvalId = this.newId();
+    const opened = openApproval(
+      {
+        tenant: call.tenant,
+        approvalId,
+        project: call.project,
+        subject: { kind, callId: call.callId, sessionId: call.sessionId === "" ? null : call.sessionId },
+        tool: call.tool,
+        version: call.version,
+        requester: call.principal,
+        onBehalfOf: call.onBehalfOf,
+        args: hashedArgs(hash, argsOf(call)),
+        requirements,
+      },
+      clock.now(),
+    );
+    if (!opened.reply.ok) return false;
+    const unit = unitOf(undefined, opened, null);
+    const data = unit.call?.happening.type === "asked" ? unit.call.happening.data : {};
+    const queued = outcome === "no_handler" || outcome === "capacity_exhausted" ? outcome : null;
+    const happening: Happening = { type: "asked", approvalId, outcome: queued, args: null, data };
+    return (await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, undefined)) === "stored";
+  }
+
+  /** Closes what is over, and waits for the next stored instant; to be called at start and after every opening. */
+  async sweep(): Promise<void> {
+    const { ledger, clock, log } = this.#ports;
+    if (this.#stopped) return;
+    try {
+      for (const { tenant, approvalId } of await ledger.dueApprovals(clock.now(), sweepMax)) {
+        await this.#locks.run(`${tenant}\n${approvalId}`, () => this.#expire(tenant, approvalId));
+      }
+      this.#arm((await ledger.nextApprovalAt()) ?? Number.POSITIVE_INFINITY);
+    } catch (error) {
+      log.error({ reason: String(error) }, "approvals that are over could not be closed; it is tried again");
+      this.#arm(clock.now() + sweepAgainMs);
+    }
+  }
+
+  async #expire(tenant: string, approvalId: string): Promise<void> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      const all = await this.#read(tenant, approvalId);
+      const event: ApprovalHappening = { type: "due" };
+      if ((await this.#carryOut(all, event, this.#step(all, event), undefined)) !== undefined) return;
+    }
+  }
+
+  /** An admission has opened an approval. */
+  opened(expiresAt: number): void {
+    this.dueBy(expiresAt);
+    this.#ports.noticed();
+  }
+
+  /** Looks again by `at` (wall clock, ms since 1970) at the latest. */
+  dueBy(at: number): void {
+    if (at < this.#armedFor) this.#arm(at);
+  }
+
+  #arm(at: number): void {
+    const { clock } = this.#ports;
+    this.#disarm();
+    this.#armedFor = at;
+    if (this.#stopped || at === Number.POSITIVE_INFINITY) return;
+    const ms = Math.min(Math.max(0, at - clock.now()), timerMsMax);
+    this.#disarm = clock.after(ms, () => {
+      this.#armedFor = Number.POSITIVE_INFINITY;
+      void this.sweep();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#disarm();
+  }
+
+  #step(all: ApprovalWithVotes, event: ApprovalHappening): ApprovalStep {
+    return stepApproval(all, event, this.#ports.clock.now(), this.newId());
+  }
+
+  /** @returns undefined when somebody else was first: read and step again */
+  async #carryOut(
+    all: ApprovalWithVotes,
+    event: ApprovalHappening,
+    planned: ApprovalStep,
+    edit: JudgedEdit | undefined,
+  ): Promise<Moved | undefined> {
+    const { clock, meters } = this.#ports;
+    const { tenant } = all.approval;
+    const checked = await this.#leaving(all, event, planned, edit);
+    const { step, clearance } = checked;
+    if (!step.changed && step.effects.length === 0) return { after: step.after, reply: step.reply };
+    const unit = unitOf(all.approval, step, edit?.ok === true && event.type === "edit_accepted" ? approvedArgs(edit, event.cast) : null);
+    const withRecord = edit?.ok === true && step.changed ? { ...unit, writes: [...unit.writes, edit.record] } : unit;
+    const done = await this.#commit(tenant, withRecord, clearance);
+    if (done === "not_open") await this.#orphaned(all);
+    if (done !== "stored") return undefined;
+    const { approval } = step.after;
+    if (step.changed && approval.closedAt !== null) {
+      meters.observe("approval_wait_seconds", (approval.closedAt - approval.openedAt) / 1_000, { outcome: approval.outcome ?? "" });
+    }
+    for (const effect of step.effects) if (effect.type === "open") this.dueBy(effect.row.expiresAt);
+    if (approval.state === "pending") this.dueBy(Math.max(approval.expiresAt, clock.now()));
+    return { after: step.after, reply: step.reply };
+  }
+
+  /** A call that would go on is looked at first: people can approve only what may run today. */
+  async #leaving(
+    all: ApprovalWithVotes,
+    event: ApprovalHappening,
+    step: ApprovalStep,
+    edit: JudgedEdit | undefined,
+  ): Promise<{ readonly step: ApprovalStep; readonly clearance: Clearance | undefined }> {
+    const approved = approves(step);
+    if (approved === undefined) return { step, clearance: undefined };
+    const call = await this.#callOf(all);
+    const argsJson = edit?.ok === true ? edit.accepted.argsJson : step.after.approval.argsJson;
+    const look = await lookAgain(this.#ports, call, argsJson);
+    if (look.ok) return { step, clearance: look.clearance };
+    if (event.type !== "vote" && event.type !== "edit_accepted" && event.type !== "due") return { step, clearance: undefined };
+    return { step: this.#step(all, { type: "recheck_failed", error: look.error, instead: event }), clearance: undefined };
+  }
+
+  /** Its call has ended without it; that must not be, but nobody shall be asked about it for ever. */
+  async #orphaned(all: ApprovalWithVotes): Promise<void> {
+    this.#ports.log.error({ approval_id: all.approval.approvalId }, "the call of an open approval has ended; the approval is cancelled");
+    const step = this.#step(all, { type: "cancel", by: "runtime", reason: "call_ended", requestId: "" });
+    await this.#commit(all.approval.tenant, { ...unitOf(all.approval, step, null), call: null }, undefined);
+  }
+
+  /** One unit: the approval and its votes, and the call, all or nothing. */
+  async #commit(tenant: string, unit: ApprovalUnit, clearance: Clearance | undefined): Promise<"stored" | "again" | "not_open"> {
+    const { driver, ledger } = this.#ports;
+    const { call, guards, writes } = unit;
+    let stored: boolean;
+    if (call === null) {
+      stored = (await ledger.commit({ writes: [...guards, ...writes] })).applied;
+    } else {
+      const done = await driver.decide(tenant, call.callId, call.happening, { guards, writes }, clearance);
+      if (done === "not_open") return "not_open";
+      stored = done === "stored";
+      // What stands in memory and not in the ledger yet decided: the next reading must see it.
+      if (!stored) await ledger.flush();
+    }
+    if (stored && unit.notices > 0) this.#ports.noticed();
+    return stored ? "stored" : "again";
+  }
+
+  async #read(tenant: string, approvalId: string): Promise<ApprovalWithVotes> {
+    const all = await this.#ports.ledger.approval(tenant, approvalId);
+    if (all === undefined) throw notFound();
+    return all;
+  }
+
+  async #callOf({ approval }: ApprovalWithVotes): Promise<Call> {
+    const { callId } = approval.subject;
+    const call = callId === null ? undefined : await this.#ports.ledger.getCall(approval.tenant, callId);
+    if (call === undefined) throw new SignalboxError("internal", "the call of this approval is not in the ledger");
+    return call;
+  }
+}
+
+const nothing: Omit<ApprovalUnit, "call"> = { guards: [], writes: [], notices: 0 };
+
+export function notFound(): SignalboxError {
+  return new SignalboxError("approval_not_found", "there is no such approval; 'signalbox approvals list' shows those that are open");
+}
+
+function cancelOf(happening: Happening, call: Call): ApprovalHappening {
+  const { requestId } = call;
+  if (happening.type === "cancel") return { type: "cancel", by: happening.by, reason: "call_ended", requestId };
+  if (happening.type === "resolve") return { type: "cancel", by: happening.by, reason: "resolved", requestId };
+  return { type: "cancel", by: "runtime", reason: "waited_too_long", requestId };
+}
+
+function approvedArgs(edit: Extract<JudgedEdit, { ok: true }>, cast: VoteCast): ApprovedArgs {
+  const { timeoutMs, resultBytesMax, accepted } = edit;
+  return { argsJson: accepted.argsJson, editedBy: cast.voter, timeoutMs, resultBytesMax };
+}

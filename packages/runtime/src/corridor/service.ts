@@ -1,0 +1,102 @@
+// Binds everything a front door can ask to the functions that do it.
+import { errorTable, SignalboxError } from "@signalbox/protocol";
+import type { RuntimeStatus, Service } from "../service.ts";
+import type { GovernanceService, WebhookService } from "../service-governance.ts";
+import {
+  createGrant,
+  createKey,
+  listAudit,
+  listGrants,
+  listKeys,
+  revokeGrant,
+  revokeKey,
+  verifyAudit,
+  type AdminPorts,
+} from "./admin.ts";
+import { getApproval, listApprovals, vote } from "./approval-service.ts";
+import { freeze, listFreezes, unfreeze } from "./brakes.ts";
+import { cancel, getExecution, listEvents, listExecutions, resolve } from "./executions.ts";
+import { invoke, storable } from "./invoke.ts";
+import { listPolicies, getPolicy, policyDefaults, setPolicyDefault, setPolicyStatus } from "./policy-admin.ts";
+import { publishPolicy } from "./policy-admin-publish.ts";
+import { explainPolicy } from "./policy-questions.ts";
+import { testPolicies } from "./policy-questions-cases.ts";
+import { enableTool, listProjects, projectTools, putProject } from "./projects.ts";
+import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, toolPins } from "./registry-admin.ts";
+import { activateTool, getTool, listTools, registerTool } from "./tools.ts";
+import { workerViews } from "./workers.ts";
+
+export interface ServicePorts extends AdminPorts {
+  readonly webhooks: WebhookService;
+  /** Looks again at the calls that wait; says how many it denied. */
+  readonly reconsider: () => Promise<number>;
+  readonly status: () => RuntimeStatus;
+}
+
+export function serviceOf(ports: ServicePorts): Service {
+  return {
+    ...governanceOf(ports),
+    async authenticate(token, requestId) {
+      try {
+        return await storable(ports.directory.authenticate(token, ports.clock.now()));
+      } catch (error) {
+        if (error instanceof SignalboxError && errorTable[error.code].http === 401) ports.refusals.loginRefused(error.code, requestId);
+        throw error;
+      }
+    },
+    invoke: (asked, request) => invoke(ports, asked, request),
+    getExecution: (asked, id) => getExecution(ports, asked, id),
+    listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
+    listExecutions: (asked, query) => listExecutions(ports, asked, query),
+    cancel: (asked, id) => cancel(ports, asked, id),
+    resolve: (asked, id, answer) => resolve(ports, asked, id, answer),
+    registerTool: (asked, document, options) => registerTool(ports, asked, document, options),
+    listTools: (asked, limit, cursor, query) => listTools(ports, asked, limit, cursor, query),
+    getTool: (asked, tool, version) => getTool(ports, asked, tool, version),
+    activateTool: (asked, tool, version) => activateTool(ports, asked, tool, version),
+    createKey: (asked, key) => createKey(ports, asked, key),
+    listKeys: (asked) => listKeys(ports, asked),
+    revokeKey: (asked, keyId) => revokeKey(ports, asked, keyId),
+    createGrant: (asked, grant) => createGrant(ports, asked, grant),
+    listGrants: (asked) => listGrants(ports, asked),
+    revokeGrant: (asked, grantId) => revokeGrant(ports, asked, grantId),
+    listAudit: (asked, filter, limit, cursor) => listAudit(ports, asked, filter, limit, cursor),
+    verifyAudit: (asked) => verifyAudit(ports, asked),
+    async listWorkers(asked) {
+      await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
+      return workerViews(ports.hub.sessions(), asked.principal, ports.clock.now());
+    },
+    status: ports.status,
+    metrics: () => ports.meters.text(),
+  };
+}
+
+function governanceOf(ports: ServicePorts): GovernanceService {
+  return {
+    ...ports.webhooks,
+    publishPolicy: (asked, document, options) => publishPolicy(ports, asked, document, options),
+    listPolicies: (asked, query) => listPolicies(ports, asked, query),
+    getPolicy: (asked, name, version, platform) => getPolicy(ports, asked, name, version, platform),
+    setPolicyStatus: (asked, name, version, status) => setPolicyStatus(ports, asked, name, version, status),
+    policyDefaults: (asked) => policyDefaults(ports, asked),
+    setPolicyDefault: (asked, project, decision) => setPolicyDefault(ports, asked, project, decision),
+    explainPolicy: (asked, question) => explainPolicy(ports, asked, question),
+    testPolicies: (asked, cases, candidates) => testPolicies(ports, asked, cases, candidates),
+    listApprovals: (asked, query) => listApprovals(ports, asked, query),
+    getApproval: (asked, id) => getApproval(ports, asked, id),
+    vote: (asked, id, cast) => vote(ports, asked, id, cast),
+    pinTool: (asked, tool, requested) => pinTool(ports, asked, tool, requested),
+    toolPins: (asked) => toolPins(ports, asked),
+    rollBackTool: (asked, tool, to) => rollBackTool(ports, asked, tool, to),
+    activations: (asked, tool) => activations(ports, asked, tool),
+    deprecateTool: (asked, tool, version, deprecated) => deprecateTool(ports, asked, tool, version, deprecated),
+    quarantineTool: (asked, tool, version, options) => quarantineTool(ports, asked, tool, version, options),
+    enableTool: (asked, project, tool, enabled) => enableTool(ports, asked, project, tool, enabled),
+    projectTools: (asked) => projectTools(ports, asked),
+    listProjects: (asked) => listProjects(ports, asked),
+    putProject: (asked, project, environment) => putProject(ports, asked, project, environment),
+    freeze: (asked, tool, reason) => freeze(ports, asked, tool, reason),
+    unfreeze: (asked, tool) => unfreeze(ports, asked, tool),
+    listFreezes: (asked) => listFreezes(ports, asked),
+  };
+}

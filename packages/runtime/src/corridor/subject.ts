@@ -1,0 +1,36 @@
+// Describes a call to the policies: who asks, for what tool, in which project, as which agent.
+import type { Subject, Trigger } from "../policy/types.ts";
+import type { ToolVersion } from "../registry/types.ts";
+
+export interface SubjectFacts {
+  readonly tenant: string;
+  readonly project: string;
+  readonly environment: string;
+  readonly tool: Pick<ToolVersion, "tenant" | "tool" | "version" | "spec" | "metadata">;
+  readonly principal: string;
+  readonly roles: readonly string[];
+  readonly context: Readonly<Record<string, unknown>>;
+  readonly trigger: Trigger | null;
+}
+
+export function subjectOf(facts: SubjectFacts): Subject {
+  const { tool, tenant, project, environment, principal, roles, context, trigger } = facts;
+  return {
+    tenant,
+    project,
+    environment,
+    tool: { name: tool.tool, version: tool.version, class: tool.spec.sideEffectClass, labels: tool.metadata.labels },
+    agent: agentOf(principal, context),
+    principal: { name: principal, roles },
+    context,
+    attached: tool.spec.defaultPolicies.map((reference) => ({ tenant: tool.tenant, reference })),
+    trigger,
+  };
+}
+
+/** A credential that is an agent's own says which; an application that calls for its agents names one in `context.agent`. */
+export function agentOf(principal: string, context: Readonly<Record<string, unknown>>): string {
+  if (principal.startsWith("agent:")) return principal.slice("agent:".length);
+  const named = context["agent"];
+  return typeof named === "string" ? named : "";
+}

@@ -1,0 +1,200 @@
+// What a runtime on one machine starts with: its tenants and their first keys, the built-in tool, and the documents of named folders.
+import { makeId, SignalboxError } from "@signalbox/protocol";
+import { echoManifest } from "./adapters/builtin/echo.ts";
+import { readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
+import { findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
+import { inlined, readSource } from "./adapters/files/manifest-source.ts";
+import { base64url, sha256 } from "./adapters/system/crypto.ts";
+import type { Chance, Clock, Log } from "./corridor/ports.ts";
+import { readTool } from "./corridor/tools.ts";
+import type { Ledger } from "./ledger/port.ts";
+import { manifestDigest } from "./registry/digest.ts";
+import type { Runtime } from "./runtime.ts";
+import { makeKeyText } from "./tenancy/directory.ts";
+import { platformTenant, type Grant, type Key, type Principal, type Scope } from "./tenancy/types.ts";
+
+export interface Setting {
+  readonly ledger: Ledger;
+  readonly folder: DataFolder;
+  readonly clock: Clock;
+  readonly chance: Chance;
+}
+
+/** What client.json holds of keys: the admin's of the tenant `default`, the operator's of the tenant `platform`. */
+export interface LocalKeys {
+  readonly admin: string;
+  readonly operator: string;
+}
+
+interface Owner {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly label: string;
+}
+
+const project = "default";
+const admin: Owner = { tenant: "default", principal: "user:admin", label: "first admin key" };
+/** Whoever runs the machine: may write policies and tools that bind every tenant. */
+const operator: Owner = { tenant: platformTenant, principal: "user:operator", label: "operator key" };
+
+/** What the client file says until the doors are open: addresses at which nobody listens, never another runtime's. */
+const noDoors = { url: "http://127.0.0.1:9", grpc: "127.0.0.1:9" };
+
+/** First start: tenants, projects, keys and grants in one go. Later starts make what is missing, and mend a lost client file. */
+export async function ensureTenants(setting: Setting): Promise<LocalKeys> {
+  const there = new Set((await setting.ledger.tenants()).map(({ tenant }) => tenant));
+  const known = readClientFile(setting.folder);
+  const missing = [admin, operator].filter(({ tenant }) => !there.has(tenant));
+  const made = new Map(missing.map((owner) => [owner.tenant, newKey(setting, owner)]));
+  const keyOf = async (owner: Owner, text: string | undefined): Promise<string> =>
+    made.get(owner.tenant)?.secret ?? text ?? addKey(setting, owner);
+  const keys = { admin: await keyOf(admin, known?.key), operator: await keyOf(operator, known?.platform_key) };
+  // The file first: a crash in between leaves a key that opens nothing, never a runtime that nobody can open.
+  if (made.size > 0) writeClientFile(setting.folder, { ...noDoors, key: keys.admin, platform_key: keys.operator });
+  for (const owner of missing) await makeTenant(setting, owner, made.get(owner.tenant)?.key);
+  return keys;
+}
+
+async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key: Key | undefined): Promise<void> {
+  if (key === undefined) throw new Error(`no key was made for tenant ${owner.tenant}`);
+  const now = clock.now();
+  const { tenant } = owner;
+  const grant: Grant = {
+    tenant,
+    grantId: makeId("grant", now, chance.bytes(10)),
+    subject: owner.principal,
+    project: "",
+    permissions: ["*"],
+    roles: [],
+    createdAt: now,
+    createdBy: "service:signalbox",
+    expiresAt: null,
+    revokedAt: null,
+  };
+  await ledger.commit({
+    writes: [
+      { op: "insert_tenant", row: { tenant, weight: 1, createdAt: now } },
+      { op: "insert_project", row: { tenant, project, environment: "development", createdAt: now } },
+      { op: "insert_key", row: key },
+      { op: "insert_grant", row: grant },
+      { op: "append_audit", draft: setUpAudit(now, tenant, "tenant.created", { key_id: key.keyId, grant_id: grant.grantId }) },
+    ],
+  });
+}
+
+/** Whoever can write the data folder may have its keys; that one was made is on record. @returns its text */
+async function addKey(setting: Setting, owner: Owner): Promise<string> {
+  const { key, secret } = newKey(setting, owner);
+  const draft = setUpAudit(setting.clock.now(), owner.tenant, "key.created", { key_id: key.keyId, local: true });
+  await setting.ledger.commit({
+    writes: [
+      { op: "insert_key", row: key },
+      { op: "append_audit", draft },
+    ],
+  });
+  return secret;
+}
+
+/** New keys for both, as `keys reset --local` makes them. */
+export async function renewKeys(setting: Setting): Promise<LocalKeys> {
+  return { admin: await addKey(setting, admin), operator: await addKey(setting, operator) };
+}
+
+function setUpAudit(now: number, tenant: string, action: string, details: Readonly<Record<string, unknown>>) {
+  return { ts: now, tenant, project, principal: "service:signalbox", status: "done", action, details };
+}
+
+function newKey({ clock, chance }: Setting, { tenant, principal, label }: Owner): { key: Key; secret: string } {
+  const now = clock.now();
+  const keyId = makeId("key", now, chance.bytes(10));
+  const secret = makeKeyText(keyId.slice("key_".length), base64url(chance.bytes(32)));
+  const key: Key = {
+    tenant,
+    keyId,
+    hash: sha256(secret),
+    label,
+    principal,
+    project,
+    scopes: ["*"],
+    roles: [],
+    createdAt: now,
+    expiresAt: null,
+    revokedAt: null,
+  };
+  return { key, secret };
+}
+
+/** The platform's own tool; a version that is there already stays as it is. */
+export async function ensureEcho(ledger: Ledger, clock: Clock): Promise<void> {
+  const { manifest } = readTool(echoManifest);
+  const { name: tool, version } = manifest.metadata;
+  if ((await ledger.toolVersion(platformTenant, tool, version)) !== undefined) return;
+  const row = {
+    tenant: platformTenant,
+    tool,
+    version,
+    metadata: manifest.metadata,
+    spec: manifest.spec,
+    manifestDigest: manifestDigest(echoManifest, sha256),
+    trust: "first_party" as const,
+    status: "active" as const,
+    publishedAt: clock.now(),
+    publishedBy: "service:signalbox",
+  };
+  await ledger.commit({ writes: [{ op: "insert_tool_version", row, activate: true }] });
+}
+
+function folderReader(tenant: string, scope: Scope): { readonly principal: Principal; readonly requestId: string } {
+  const principal: Principal = { tenant, project, name: "service:signalbox-dev", keyId: "", scopes: new Set([scope]), roles: [] };
+  return { principal, requestId: "" };
+}
+
+/** Registers the manifests below the folders; a bad one is told and does not keep the runtime from starting. */
+export async function registerTools(runtime: Runtime, folders: readonly string[], log: Log): Promise<void> {
+  if (folders.length === 0) return;
+  await eachDocument(await findManifests(process.cwd(), folders), log, async (document) => {
+    await runtime.service.registerTool(folderReader(admin.tenant, "tools:write"), document, {});
+  });
+}
+
+/**
+ * Publishes the policies below the folders: those of level platform for every tenant, for who starts the process runs
+ * the platform. @throws Error for one that is refused: a rule that somebody counts on must not be missing silently
+ */
+export async function publishPolicies(runtime: Runtime, folders: readonly string[]): Promise<void> {
+  if (folders.length === 0) return;
+  for (const file of await findPolicies(process.cwd(), folders)) {
+    const read = await readSource(file);
+    const problem = read.ok ? undefined : (read.problems[0]?.message ?? "holds no policy");
+    if (!read.ok) throw new Error(`${file.shown}: ${problem}; nothing was started`);
+    const document = inlined(read.source);
+    const tenant = levelOf(document) === "platform" ? platformTenant : admin.tenant;
+    try {
+      await runtime.service.publishPolicy(folderReader(tenant, "policies:write"), document, {});
+    } catch (error) {
+      if (!(error instanceof SignalboxError)) throw error;
+      throw new Error(`${file.shown}: ${error.message}; next: signalbox validate ${file.shown}`, { cause: error });
+    }
+  }
+}
+
+function levelOf(document: unknown): unknown {
+  const { metadata } = document as { metadata?: { level?: unknown } };
+  return metadata?.level;
+}
+
+async function eachDocument(files: readonly ManifestFile[], log: Log, register: (document: unknown) => Promise<void>): Promise<void> {
+  for (const file of files) {
+    const read = await readSource(file);
+    if (!read.ok) {
+      log.error({ file: file.shown, problems: read.problems }, "a manifest cannot be read and was not registered");
+      continue;
+    }
+    try {
+      await register(inlined(read.source));
+    } catch (error) {
+      if (!(error instanceof SignalboxError)) throw error;
+      log.error({ file: file.shown, reason: error.message, details: error.details }, "a manifest was refused and not registered");
+    }
+  }
+}
