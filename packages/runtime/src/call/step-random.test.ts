@@ -128,7 +128,7 @@ test("from every reachable state", () => {
     }),
     { numRuns: 3_000 },
   );
-  expect([...reached].sort()).toEqual(["cancelled", "dispatched", "failed", "indeterminate", "queued", "running", "succeeded", "timed_out"]);
+  expect([...reached].sort()).toEqual(["awaiting_approval", "cancelled", "denied", "dispatched", "failed", "indeterminate", "queued", "running", "succeeded", "timed_out"]);
 });
 
 test("a handler of an unsafe class gets one Go a lease, and a second lease only when none was given or a person said so", () => {
