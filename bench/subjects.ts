@@ -70,7 +70,8 @@ export async function startRuntime(
 ): Promise<{ readonly child: Child; readonly ready: Readonly<Record<string, unknown>> }> {
   const folder = makeFolder(dataParent, "signalbox");
   const cli = join(here, "../packages/runtime/bin/signalbox.js");
-  const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", "--tools", join(here, "tools")];
+  const documents = ["--tools", join(here, "tools"), "--policies", join(here, "policies")];
+  const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", ...documents];
   const child = startNode("signalbox dev", [cli, ...args]);
   const ready = await child.saying("ready", startTimeoutMs);
   return { child, ready };
@@ -111,7 +112,12 @@ async function firstCall({ origin, path, headers, body: request, expect }: Subje
   const said = await answer.text();
   if (answer.status !== 200 || !said.includes(expect))
     throw new Error(`the first call was answered ${answer.status}: ${said}`);
+  const { policy } = JSON.parse(said) as { policy: { rules: readonly unknown[] } };
+  if (policy.rules.length !== rulesMatching) throw new Error(`${policy.rules.length} rules matched the echo, not ${rulesMatching}`);
 }
+
+/** Of the ten in the folder `policies`. */
+const rulesMatching = 2;
 
 function text(ready: Readonly<Record<string, unknown>>, field: string): string {
   const value = ready[field];

@@ -15,6 +15,7 @@ function newProgress(now: number, startTag: number): Omit<CallProgress, keyof Ca
     effectiveArgsJson: null,
     argsEditedBy: null,
     approvalId: null,
+    approval: null,
     startTag,
     notBefore: now,
     enqueuedAt: now,

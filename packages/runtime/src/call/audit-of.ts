@@ -29,6 +29,7 @@ export function auditOf(call: Call, action: string, now: number, details?: Reado
     ...(call.error === null ? {} : { errorCode: call.error.code }),
     ...(call.workerId === null ? {} : { worker: call.workerId }),
     policy: { decision: call.decision.outcome, ids: call.decision.rules.map((rule) => `${rule.policy}@${rule.version}`) },
+    ...(call.approval === null ? {} : { approval: call.approval }),
     ...(call.usage === null ? {} : { durationMs: call.usage.durationMs }),
     requestId: call.requestId,
     ...(traceId === undefined ? {} : { traceId }),

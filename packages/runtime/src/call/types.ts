@@ -13,6 +13,11 @@ export function isTerminal(state: CallState): state is TerminalState {
   return (terminalStates as readonly CallState[]).includes(state);
 }
 
+/** It waits for people, and holds no slot. */
+export function isParked({ state }: { readonly state: CallState }): boolean {
+  return state === "awaiting_approval" || state === "indeterminate";
+}
+
 export const routingOutcomes = ["no_handler", "capacity_exhausted", "lease_expired", "indeterminate"] as const;
 export type RoutingOutcome = (typeof routingOutcomes)[number];
 
@@ -103,6 +108,8 @@ export interface CallProgress extends CallAllowance {
   /** The person whose arguments run in place of those that were sent; null when nobody changed them. */
   readonly argsEditedBy: string | null;
   readonly approvalId: string | null;
+  /** Who let it go on, and when (ms since 1970); nobody, where a timeout did. Null: nobody was asked, or nobody answered yet. */
+  readonly approval: { readonly by: readonly string[]; readonly at: number } | null;
   /** Fair-queue tag, given at admission; smaller is served first. */
   readonly startTag: number;
   readonly notBefore: number;

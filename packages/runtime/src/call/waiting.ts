@@ -74,6 +74,7 @@ export function approved(live: Live, event: Of<"approved">, now: number, limits:
   takeArgs(change, event.args);
   set(change, {
     state: "queued",
+    approval: { by: event.by, at: now },
     routingOutcome: null,
     enqueuedAt: now,
     notBefore: now,

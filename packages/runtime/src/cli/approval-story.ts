@@ -63,7 +63,7 @@ function header({ approval, now, paint }: ApprovalParts): string {
       ["ended", end === "" ? undefined : [end, after].filter((text) => text !== "").join("; ")],
       ["closed", approval.closed_at === null ? undefined : instantText(approval.closed_at, now)],
       ["goes on from", approval.escalated_from ?? undefined],
-      ["edited", approval.edited ? "a person changed the arguments; this is what would run" : undefined],
+      ["edited", approval.edited ? "a person changed the arguments; those below are the new ones" : undefined],
       ["hash", approval.args_hash],
     ],
     paint.dim,

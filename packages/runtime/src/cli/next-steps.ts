@@ -39,10 +39,14 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   key_revoked: "use another key, or make one: signalbox keys create",
   forbidden: (context) => {
     if (context.policy !== undefined) return context.policy;
+    if (context.details["missing_scope"] !== undefined)
+      return "ask an administrator for a key with that scope: signalbox keys create";
     // A vote that was refused says so with a reason; what is missing then is another person, or a role.
-    if (context.approvalId !== undefined && typeof context.details["reason"] === "string")
-      return `signalbox approvals show ${context.approvalId}`;
-    return "ask an administrator for the scope or permission named above: signalbox grants create";
+    if (context.approvalId !== undefined && typeof context.details["reason"] === "string") {
+      const still = context.details["reason"] === "edit_denied" ? "nothing has changed, and the question is still open: " : "";
+      return `${still}signalbox approvals show ${context.approvalId}`;
+    }
+    return "ask an administrator for the permission named above: signalbox grants create";
   },
   policy_error: ({ policy }) => policy ?? "the policy itself is broken; an administrator has to correct it",
   integrity_violation: "compare the worker's build with the identities and digests that the tool's manifest allows",

@@ -1,5 +1,6 @@
 // Tells what happened to one call: who asked, what was decided, every step with its time, and what can be done now.
 import type { Attempt, CallEvent, Decision, ExecutionDetail, LateResult } from "@signalbox/client";
+import { roleText } from "./approval-words.ts";
 import { prettyJson } from "./json.ts";
 import { nextStep } from "./next-steps.ts";
 import { paintStatus } from "./paint.ts";
@@ -133,12 +134,24 @@ export function eventData(event: CallEvent): string {
     .join(", ");
 }
 
-/** Long hashes and fractions of a millisecond are for programs. */
+/** Long hashes, fractions of a millisecond and milliseconds since 1970 are for programs. */
 function eventValue(name: string, value: unknown): string {
   if (typeof value === "string") return /^[0-9a-f]{40,}$/.test(value) ? `${value.slice(0, 12)}…` : value;
+  if (name.endsWith("_at") && typeof value === "number") return new Date(value).toISOString();
+  if (Array.isArray(value)) return listText(value);
   return name.endsWith("_ms") && typeof value === "number"
     ? String(Math.round(value * 10) / 10)
     : JSON.stringify(value);
+}
+
+/** Names, or how many people of which roles are asked. */
+function listText(list: readonly unknown[]): string {
+  const texts = list.flatMap((entry) => {
+    if (typeof entry === "string") return [entry];
+    const { route, quorum } = typeof entry === "object" && entry !== null ? (entry as Record<string, unknown>) : {};
+    return typeof route === "string" && typeof quorum === "number" ? [`${quorum} of ${roleText(route)}`] : [];
+  });
+  return texts.length === list.length ? texts.join(" + ") : JSON.stringify(list);
 }
 
 function attempts({ call, table }: StoryParts): string {

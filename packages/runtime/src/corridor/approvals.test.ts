@@ -3,6 +3,7 @@ import { parseJson } from "@signalbox/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { at0 } from "../../../../test/support/calls.ts";
 import { asked, refusal } from "../../../../test/support/corridor.ts";
+import { result } from "../../../../test/support/hand-hub.ts";
 import { admin, ask, deny, Governed, voter } from "../../../../test/support/governed.ts";
 
 /** JSON as a door hands it on: its digits are kept. */
@@ -46,6 +47,10 @@ describe("a call that needs a person", () => {
     expect(answer).toMatchObject({ said: "counted", approval: { state: "approved", closedBy: "user:fay" } });
     expect(w1.words()).toEqual(["registered", `invoke ${callId}#1`]);
     expect(await house.state(callId)).toBe("dispatched");
+    w1.say(result(callId));
+    await house.settle();
+    // Who let it run stands in the record of its end.
+    expect((await house.audit())[0]).toMatchObject({ action: "call.settled", status: "succeeded", approval: { by: ["user:fay"], at: at0 } });
   });
 
   test("rejected: denied for good, with the comment for the model", async () => {

@@ -1,6 +1,6 @@
 // Carries approvals out: reads one, lets the machine step it, and stores what follows together with what becomes of its call.
 import { makeId, SignalboxError } from "@signalbox/protocol";
-import type { Call, RoutingOutcome } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type RoutingOutcome } from "../call/types.ts";
 import type { ApprovedArgs, Happening } from "../call/machine.ts";
 import type { Clearance } from "../dispatch/types.ts";
 import type { ApprovalHappening, ApprovalReply, ApprovalStep, VoteCast } from "../policy/approval/machine.ts";
@@ -144,12 +144,18 @@ export class Approvals {
     const { ledger, clock, log } = this.#ports;
     if (this.#stopped) return;
     try {
+      let failed = false;
       for (const { tenant, approvalId } of await ledger.dueApprovals(clock.now(), sweepMax)) {
-        await this.#locks.run(`${tenant}\n${approvalId}`, () => this.#expire(tenant, approvalId));
+        // One that cannot be closed must not keep the others open.
+        await this.#locks.run(`${tenant}\n${approvalId}`, () => this.#expire(tenant, approvalId)).catch((error: unknown) => {
+          failed = true;
+          log.error({ reason: String(error), approval_id: approvalId }, "an approval that is over could not be closed; it is tried again");
+        });
       }
-      this.#arm((await ledger.nextApprovalAt()) ?? Number.POSITIVE_INFINITY);
+      const next = (await ledger.nextApprovalAt()) ?? Number.POSITIVE_INFINITY;
+      this.#arm(failed ? clock.now() + sweepAgainMs : next);
     } catch (error) {
-      log.error({ reason: String(error) }, "approvals that are over could not be closed; it is tried again");
+      log.error({ reason: String(error) }, "approvals that are over could not be read; it is tried again");
       this.#arm(clock.now() + sweepAgainMs);
     }
   }
@@ -209,7 +215,7 @@ export class Approvals {
     const unit = unitOf(all.approval, step, edit?.ok === true && event.type === "edit_accepted" ? approvedArgs(edit, event.cast) : null);
     const withRecord = edit?.ok === true && step.changed ? { ...unit, writes: [...unit.writes, edit.record] } : unit;
     const done = await this.#commit(tenant, withRecord, clearance);
-    if (done === "not_open") await this.#orphaned(all);
+    if (done === "not_open") await this.#notOpenHere(all);
     if (done !== "stored") return undefined;
     const { approval } = step.after;
     if (step.changed && approval.closedAt !== null) {
@@ -235,6 +241,13 @@ export class Approvals {
     if (look.ok) return { step, clearance: look.clearance };
     if (event.type !== "vote" && event.type !== "edit_accepted" && event.type !== "due") return { step, clearance: undefined };
     return { step: this.#step(all, { type: "recheck_failed", error: look.error, instead: event }), clearance: undefined };
+  }
+
+  /** Another replica has the call in memory, or nobody has: what its row says decides. */
+  async #notOpenHere(all: ApprovalWithVotes): Promise<void> {
+    const call = await this.#callOf(all);
+    if (isParked(call)) await this.#ports.driver.adopt(call);
+    else if (isTerminal(call.state)) await this.#orphaned(all);
   }
 
   /** Its call has ended without it; that must not be, but nobody shall be asked about it for ever. */

@@ -161,6 +161,13 @@ export class Driver {
     }
   }
 
+  /** Takes a parked call into memory that only the ledger knows of. */
+  async adopt(row: Call): Promise<void> {
+    const { hub, clock } = this.#ports;
+    const facts = await this.#ports.factsFor(row);
+    if (hub.find(row.tenant, row.callId) === undefined) hub.restore(row, facts, clock.now());
+  }
+
   happen(tenant: string, callId: string, happening: Happening): StepResult | undefined {
     const result = this.#ports.hub.happen(tenant, callId, happening, this.#ports.clock.now());
     this.pump();

@@ -1,7 +1,7 @@
 // The way of a call from the door to its admission: resolve, authorize, validate, decide, reserve, admit, and the wait for its end.
 import { canonicalJson, errorBody, limits, makeId, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
 import type { EditedArgs } from "../call/machine.ts";
-import { isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import { LedgerUnavailable, type GuardedWrite, type Ledger } from "../ledger/port.ts";
 import type { Judgement } from "../policy/decide.ts";
@@ -356,10 +356,6 @@ async function follow(
   const call = tellable ? live : await storable(ports.ledger.getCall(tenant, callId));
   if (call === undefined) throw new SignalboxError("internal", "an admitted call is missing from the ledger");
   return { call, progress: isTerminal(call.state) ? "settled" : isParked(call) ? "parked" : "waiting", replayed };
-}
-
-function isParked({ state }: Call): boolean {
-  return state === "awaiting_approval" || state === "indeterminate";
 }
 
 /** A store that cannot write is the caller's 503; nothing was acknowledged. */

@@ -56,7 +56,7 @@ describe("explaining", () => {
       "The call would be asked about: Payments above 1000 need a person",
       "  2 people with role finance",
       "  none of them the requester",
-      "  within 3600 s, then deny",
+      "  within 1h, then deny",
       'matched  payments-need-a-person@1.0.0 (tenant): require_approval, "Payments above 1000 need a person"',
       "    when args.amount > 1000.0",
       "    args.amount > 1000.0 is true: args.amount is 1500",

@@ -2,7 +2,7 @@
 import { nextDueAt } from "../call/due.ts";
 import type { Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isTerminal, type Call, type LateResult } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type LateResult } from "../call/types.ts";
 import { isSafe } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
 import { callKey, isFrozen, leaseKey, sessionOf, workerKey, type HubState, type Ticket } from "./state.ts";
@@ -53,8 +53,7 @@ export function apply(
 
 /** A parked call does not leave its question behind: the approval ends in the unit in which the call goes on or ends. */
 function endsQuestion(before: Call, after: Call): boolean {
-  const parked = before.state === "awaiting_approval" || before.state === "indeterminate";
-  return parked && before.approvalId !== null && after.state !== before.state;
+  return isParked(before) && before.approvalId !== null && after.state !== before.state;
 }
 
 /** The rows that a step adds; the call's own row is written when its unit is made. */

@@ -114,7 +114,7 @@ test("the whole of it, as lines", () => {
     "The call would be asked about: Payments above 1000 need a person",
     "  2 people with role finance",
     "  none of them the requester",
-    "  within 3600 s, then escalate to finance-lead",
+    "  within 1h, then escalate to finance-lead",
     "  limit timeoutMs: 5000",
     "  sandbox: at least microvm",
     "  egress: none",

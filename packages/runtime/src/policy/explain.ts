@@ -159,7 +159,7 @@ function headLines({ decision, approval, obligations }: Judgement): string[] {
   if (approval !== null) {
     if (approval.distinctFromRequester) lines.push("  none of them the requester");
     const escalation = approval.escalateTo === null ? "" : ` to ${approval.escalateTo}`;
-    lines.push(`  within ${approval.timeoutMs / 1_000} s, then ${approval.onTimeout}${escalation}`);
+    lines.push(`  within ${spanText(approval.timeoutMs)}, then ${approval.onTimeout}${escalation}`);
   }
   const { limits, sandbox, egress, paths } = obligations;
   for (const [name, value] of Object.entries(limits)) lines.push(`  limit ${name}: ${value}`);
@@ -168,4 +168,15 @@ function headLines({ decision, approval, obligations }: Judgement): string[] {
   for (const [name, places] of Object.entries(paths ?? {}))
     lines.push(`  paths to ${name}: ${places.length === 0 ? "none" : places.join(", ")}`);
   return lines;
+}
+
+/** `24h`, `90m`, `1500ms`: the largest unit that says it without a fraction. */
+function spanText(ms: number): string {
+  const units = [
+    ["h", 3_600_000],
+    ["m", 60_000],
+    ["s", 1_000],
+  ] as const;
+  const unit = units.find(([, length]) => ms >= length && ms % length === 0);
+  return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
 }

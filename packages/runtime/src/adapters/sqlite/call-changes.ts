@@ -18,6 +18,7 @@ const reads: Reads = {
   effectiveArgsJson: (row) => row.effectiveArgsJson,
   argsEditedBy: (row) => row.argsEditedBy,
   approvalId: (row) => row.approvalId,
+  approval: (row) => row.approval,
   startTag: (row) => row.startTag,
   notBefore: (row) => row.notBefore,
   enqueuedAt: (row) => row.enqueuedAt,

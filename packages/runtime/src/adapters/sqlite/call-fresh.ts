@@ -32,6 +32,7 @@ const untouched: { readonly [Field in keyof Untouched]: string } = {
   placements: "0",
   mayHaveRun: "0",
   argsEditedBy: "NULL",
+  approval: "NULL",
   provisionDeadlineAt: "NULL",
   runDeadlineAt: "NULL",
   graceDeadlineAt: "NULL",
@@ -58,6 +59,7 @@ export function isFresh(row: Call): boolean {
     !row.outputIllFormed &&
     row.routingOutcome === null &&
     row.argsEditedBy === null &&
+    row.approval === null &&
     row.provisionDeadlineAt === null &&
     row.runDeadlineAt === null &&
     row.graceDeadlineAt === null &&

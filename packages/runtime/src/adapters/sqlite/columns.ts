@@ -73,6 +73,7 @@ export const callProgressColumns = columnsOf<CallProgress>({
   effectiveArgsJson: "text",
   argsEditedBy: "text",
   approvalId: "text",
+  approval: "json",
   startTag: "number",
   notBefore: "number",
   enqueuedAt: "number",

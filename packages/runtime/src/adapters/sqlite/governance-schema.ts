@@ -19,7 +19,7 @@ export const countIndexes: readonly string[] = [
 ];
 
 // Behind the long columns, for a column that is added stands last; only lists and whole rows ask for it.
-const calls = [`ALTER TABLE calls ADD COLUMN args_edited_by TEXT`];
+const calls = [`ALTER TABLE calls ADD COLUMN args_edited_by TEXT`, `ALTER TABLE calls ADD COLUMN approval_json TEXT`];
 
 // The first migration's tables of these names were never written to.
 const approvals = [

@@ -88,6 +88,8 @@ test("calls of the first schema, their events, attempts and audit are as they we
     for (const row of rows[at] ?? []) {
       const { args_edited_by: added, ...old } = row as Record<string, string | number | null>;
       expect(added ?? null).toBeNull();
+      // Audit records have had it from the start.
+      if (table === "calls") delete old["approval_json"];
       insertRow(db, table, old);
     }
   }

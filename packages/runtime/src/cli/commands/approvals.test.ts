@@ -155,7 +155,7 @@ test("who has no vote is told why, and gets no command to cast one", async () =>
     ],
   });
   const { out } = await cli(["approvals", "show", "apr_1"], reaching(url));
-  expect(out).toContain("edited    a person changed the arguments; this is what would run\n");
+  expect(out).toContain("edited    a person changed the arguments; those below are the new ones\n");
   expect(out).toContain("  an approval must say that its voter understood it: --comprehended\n");
   expect(out).toContain("  not you: a vote here needs the role finance\n");
   expect(out.endsWith("\nnext\n  signalbox approvals show apr_1 --watch\n")).toBe(true);
@@ -276,7 +276,21 @@ test.each([
   [409, "conflict", { reason: "args_changed", args_hash: "cd" }, 1, "signalbox approvals show apr_1"],
   [409, "approval_closed", { outcome: "expired" }, 1, "signalbox approvals show apr_1"],
   [403, "forbidden", { reason: "missing_role", roles: ["finance"] }, 3, "signalbox approvals show apr_1"],
-  [403, "forbidden", {}, 3, "ask an administrator for the scope or permission named above: signalbox grants create"],
+  [
+    403,
+    "forbidden",
+    { reason: "edit_denied", policy: "euros@1.0.0" },
+    3,
+    "nothing has changed, and the question is still open: signalbox approvals show apr_1",
+  ],
+  [
+    403,
+    "forbidden",
+    { reason: "missing_scope", missing_scope: "approvals:decide" },
+    3,
+    "ask an administrator for a key with that scope: signalbox keys create",
+  ],
+  [403, "forbidden", {}, 3, "ask an administrator for the permission named above: signalbox grants create"],
 ])("HTTP %i %s with %j exits non-zero and says what to do", async (status, code, details, exitCode, step) => {
   const body = { error: { code, message: "because", retryable: false, details } };
   const { url } = await scriptedHttp({ [vote]: [{ status, body }] });

@@ -270,6 +270,22 @@ test("events show hashes short and times rounded", () => {
   );
 });
 
+test("events name who is asked, until when, and who decided", () => {
+  const asked = {
+    routes: [
+      { route: "finance", quorum: 2 },
+      { route: "", quorum: 1 },
+    ],
+    expires_at: 1_769_860_800_000,
+  };
+  expect(eventData({ seq: 1, ts: "", type: "approval_requested", data: asked })).toBe(
+    "routes 2 of finance + 1 of anybody, expires_at 2026-01-31T12:00:00.000Z",
+  );
+  expect(eventData({ seq: 2, ts: "", type: "approved", data: { by: ["user:a", "user:b"] } })).toBe(
+    "by user:a + user:b",
+  );
+});
+
 test("cancel says when the worker has yet to confirm", async () => {
   const { url } = await scriptedHttp({
     "POST /v1/executions/exec_1/cancel": [

@@ -150,7 +150,7 @@ test("a denial that came while it was looked at names its rule too; a key that m
 
 test.each([
   [503, "no_handler", 5, "start a worker that offers hello.greet, then try again: signalbox workers list"],
-  [403, "forbidden", 3, "ask an administrator for the scope or permission named above: signalbox grants create"],
+  [403, "forbidden", 3, "ask an administrator for the permission named above: signalbox grants create"],
   [404, "tool_not_found", 4, "signalbox tools list"],
   [504, "timeout", 1, "try again with a longer --timeout, if the tool allows it"],
 ])("HTTP %i %s exits with %i", async (status, code, exitCode, next) => {

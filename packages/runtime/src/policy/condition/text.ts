@@ -20,9 +20,21 @@ export function scalarText(value: Scalar): string {
   if (typeof value === "object")
     return value.type === "timestamp"
       ? `timestamp(${JSON.stringify(new Date(value.ms).toISOString())})`
-      : `duration("${value.ms}ms")`;
+      : `duration("${spanText(value.ms)}")`;
   return String(value);
 }
+
+/** In the largest unit that is whole: `10m`, not `600000ms`. */
+function spanText(ms: number): string {
+  const [unit, size] = spanUnits.find(([, one]) => ms !== 0 && ms % one === 0) ?? ["ms", 1];
+  return `${ms / size}${unit}`;
+}
+
+const spanUnits = [
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
 
 const listText = (nodes: readonly Node[]): string => nodes.map((node) => textOf(node)).join(", ");
 
@@ -63,7 +75,7 @@ export function textOf(node: Node): string {
     case "clock":
       return `${inside(node.of, 8)}.${node.part}(${node.zone.name === "" ? "" : JSON.stringify(node.zone.name)})`;
     case "count":
-      return typeof node.over === "number" ? `calls.window("${node.over}ms")` : `calls.${node.over}`;
+      return typeof node.over === "number" ? `calls.window("${spanText(node.over)}")` : `calls.${node.over}`;
     case "call":
       return callText(node.name, node.args, inside);
     case "each":

@@ -9,13 +9,16 @@ import { isoOrNull } from "./times.ts";
 /** JSON text of a call's record: what was decided about it, and what a person changed in it, included. */
 export function recordJson(call: Call): string {
   const { tool, argsEditedBy, effectiveArgsJson } = call;
-  const told = `${executionJson(call).slice(0, -1)},"policy":${JSON.stringify(decisionView(call.decision))}`;
+  const people = call.approval === null ? "" : `,"approved":${JSON.stringify({ by: call.approval.by, at: iso(call.approval.at) })}`;
+  const told = `${executionJson(call).slice(0, -1)},"policy":${JSON.stringify(decisionView(call.decision))}${people}`;
   if (argsEditedBy === null) return `${told}}`;
   const by = JSON.stringify(argsEditedBy);
   // A row of a list comes without its arguments; who changed them is still worth knowing.
   if (effectiveArgsJson === null) return `${told},"edited":{"by":${by}}}`;
-  const note = JSON.stringify(toldEdited(tool, effectiveArgsJson));
-  return `${told},"edited":{"by":${by},"args":${effectiveArgsJson},"note":${note}}}`;
+  // The note is for a model, and says that it ran: of a call that has not run it would be a lie.
+  const ran = call.usage !== null || call.startedAt !== null;
+  const note = ran ? `,"note":${JSON.stringify(toldEdited(tool, effectiveArgsJson))}` : "";
+  return `${told},"edited":{"by":${by},"args":${effectiveArgsJson}${note}}}`;
 }
 
 /** The record with the decision that let it run or not, its attempts, and the results that came too late. Events have a route of their own. */
