@@ -64,6 +64,7 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
     effectiveArgsJson: null,
     argsEditedBy: null,
     approvalId: null,
+    approval: null,
     startTag: 0.5,
     notBefore: 0,
     enqueuedAt: dayStart,

@@ -48,6 +48,7 @@ export function scriptedCall(changes: Partial<Call> = {}): Call {
     effectiveArgsJson: null,
     argsEditedBy: null,
     approvalId: null,
+    approval: null,
     startTag: 0,
     notBefore: scriptedAt,
     enqueuedAt: scriptedAt,

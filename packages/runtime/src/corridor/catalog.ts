@@ -26,6 +26,9 @@ const uncheckable: ValidateOutput = () => ({
 
 const anybody: ToolFacts["integrity"] = { identities: [], imageDigests: [] };
 
+/** Answers kept at most; over it all are asked for again. */
+const resolvedMax = 10_000;
+
 /** Compiled tool versions kept at most; one compiles again in a few ms. */
 const readyToolsMax = 2_000;
 
@@ -35,6 +38,10 @@ export class Catalog {
   readonly #hash: Hash;
   readonly #resolver: ToolResolver;
   readonly #ready: SchemaCache<ReadyTool>;
+  /** The same by the row itself, which memory hands out again and again. */
+  readonly #readyOf = new WeakMap<ToolVersion, ReadyTool>();
+  readonly #resolved = new Map<string, Resolution>();
+  #changes = 0;
 
   /** @param onChange told after every change: a call that was let in before may no longer run */
   constructor(ledger: Ledger, hash: Hash, onChange: () => void = () => {}) {
@@ -49,8 +56,18 @@ export class Catalog {
    * What would run for this name and version; see the resolver for the outcomes.
    * @param project where the call is to run; without it nothing is `disabled`
    */
-  resolve(tenant: string, tool: string, requested: string, maySee?: MaySee, project?: string): Promise<Resolution> {
-    return this.#resolver.resolve(tenant, tool, requested, maySee, project);
+  async resolve(tenant: string, tool: string, requested: string, maySee?: MaySee, project = ""): Promise<Resolution> {
+    // Nearly every call asks what another asked before it, and nothing has changed since.
+    const wish = `${tenant}\n${project}\n${tool}\n${requested}`;
+    const known = this.#resolved.get(wish);
+    if (known !== undefined) return known;
+    const before = this.#changes;
+    const resolution = await this.#resolver.resolve(tenant, tool, requested, maySee, project);
+    if (resolution.ok && before === this.#changes) {
+      if (this.#resolved.size >= resolvedMax) this.#resolved.clear();
+      this.#resolved.set(wish, resolution);
+    }
+    return resolution;
   }
 
   /** Whether a call that was resolved before may still run: asked when it leaves an approval, and at dispatch. */
@@ -68,8 +85,22 @@ export class Catalog {
     return this.#resolver.versions(home);
   }
 
+  #changed(): void {
+    this.#changes++;
+    this.#resolved.clear();
+    this.#onChange();
+  }
+
   /** The version with its schemas compiled; both were checked when it was registered. */
   ready(version: ToolVersion): ReadyTool {
+    const known = this.#readyOf.get(version);
+    if (known !== undefined) return known;
+    const ready = this.#readyByDigest(version);
+    this.#readyOf.set(version, ready);
+    return ready;
+  }
+
+  #readyByDigest(version: ToolVersion): ReadyTool {
     const key = `${version.tenant}/${version.tool}@${version.version}#${version.manifestDigest}`;
     return this.#ready.get(key, () => this.#make(version));
   }
@@ -101,12 +132,12 @@ export class Catalog {
   /** To be called after every change of a tool: a version, the active one, a status. */
   forget(tenant: string, tool: string): void {
     this.#resolver.forget(tenant, tool);
-    this.#onChange();
+    this.#changed();
   }
 
   /** To be called after every change of a tenant's pins and disabled tools. */
   forgetChoices(tenant: string): void {
     this.#resolver.forgetChoices(tenant);
-    this.#onChange();
+    this.#changed();
   }
 }

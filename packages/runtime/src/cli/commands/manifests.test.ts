@@ -178,6 +178,19 @@ test("policies are checked beside the tools, by the same manners", async () => {
   });
 });
 
+test("a policy's condition is checked against the tools that are given with it", async () => {
+  const input = "{ type: object, required: [amount], properties: { amount: { type: number } } }";
+  await write("tool.yaml", good.replace("{ type: object }", input));
+  const charge = rule.replace("payments.*", "a.b").replace("  missing: match\n", "");
+  await write("pay.policy.yaml", charge);
+  expect(await inFolder("validate", "pay.policy.yaml", "tool.yaml")).toMatchObject({ code: 0 });
+  expect((await inFolder("validate", "pay.policy.yaml")).out).toContain("args.amount may be absent");
+  await write("pay.policy.yaml", charge.replace("> 1000.0", '== "1000"'));
+  const { code, out } = await inFolder("validate", "pay.policy.yaml", "tool.yaml");
+  expect(code).toBe(1);
+  expect(out).toContain('spec.when args.amount (a number) is never equal to "1000" (a text) (a.b)');
+});
+
 test("--json tells the same to programs", async () => {
   await write("tool.yaml", good.replace("owner: me", "owner: 5"));
   const { code, out } = await inFolder("validate", "tool.yaml", "--json");

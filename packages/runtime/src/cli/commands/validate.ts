@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import { exitCodes } from "../exit-codes.ts";
 import { findDocuments } from "../../adapters/files/manifest-files.ts";
 import type { ManifestFile } from "../../adapters/files/manifest-files.ts";
-import type { ManifestSource, PlacedProblem } from "../../adapters/files/manifest-source.ts";
+import type { ManifestSource, PlacedProblem, SourceOutcome } from "../../adapters/files/manifest-source.ts";
 import type { Problem } from "../../document/problems.ts";
+import type { KnownTool } from "../../policy/document/when.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
 import { plainLine } from "../text.ts";
 
@@ -22,14 +23,16 @@ export function addValidate(program: Command, runs: Runs): void {
     program
       .command("validate")
       .description("check manifests and policies, without a runtime")
-      .argument("<path...>", "their files, or folders with tool.yaml and *.policy.yaml files below them"),
+      .argument("<path...>", "their files, or folders with tool.yaml and *.policy.yaml files below them; conditions are checked against the tools among them"),
     validate,
   );
 }
 
 async function validate(session: Session, paths: readonly string[]): Promise<Outcome> {
+  const found = await readAll(await findDocuments(session.io.cwd, paths));
+  const tools = await toolsIn(found);
   const checked: Checked[] = [];
-  for (const file of await findDocuments(session.io.cwd, paths)) checked.push(await checkFile(session, file, checked));
+  for (const one of found) checked.push(await checkFile(session, one, { before: checked, tools }));
   const items = checked.map(({ file, kind, name, problems, warnings }) => ({
     file: file.shown,
     ok: problems.length === 0,
@@ -45,14 +48,44 @@ function asJson({ path, line, message, hint }: PlacedProblem): Record<string, un
   return { path, line: line ?? null, message, hint: hint ?? null };
 }
 
-async function checkFile(session: Session, file: ManifestFile, before: readonly Checked[]): Promise<Checked> {
+interface Found {
+  readonly file: ManifestFile;
+  readonly read: SourceOutcome;
+}
+
+async function readAll(files: readonly ManifestFile[]): Promise<readonly Found[]> {
   const { readSource } = await import("../../adapters/files/manifest-source.ts");
-  const read = await readSource(file);
+  const found: Found[] = [];
+  for (const file of files) found.push({ file, read: await readSource(file) });
+  return found;
+}
+
+/** Policies are checked against the tools that are given beside them; of all others any field may be absent. */
+async function toolsIn(found: readonly Found[]): Promise<readonly KnownTool[]> {
+  const sources = found.flatMap(({ read }) => (read.ok ? [read.source] : []));
+  if (!sources.some(({ document }) => isPolicy(document))) return [];
+  const [{ readManifest }, { inputShape }] = await Promise.all([
+    import("../../registry/manifest.ts"),
+    import("../../policy/condition/shape.ts"),
+  ]);
+  return sources.flatMap(({ document, files }) => {
+    const manifest = isPolicy(document) ? undefined : readManifest(document, files);
+    if (manifest?.ok !== true) return [];
+    const { metadata, spec } = manifest;
+    return [{ name: metadata.name, input: () => inputShape(spec.input) }];
+  });
+}
+
+async function checkFile(
+  session: Session,
+  { file, read }: Found,
+  { before, tools }: { readonly before: readonly Checked[]; readonly tools: readonly KnownTool[] },
+): Promise<Checked> {
   if (!read.ok) return { file, kind: "tool", name: undefined, problems: read.problems, warnings: [] };
   const { source } = read;
   const placed = (problem: Problem): PlacedProblem => ({ ...problem, line: source.lineOf(problem.path) });
   const kind = isPolicy(source.document) ? "policy" : "tool";
-  const { name, problems, warnings } = kind === "policy" ? await checkPolicy(source) : await checkTool(session, source);
+  const { name, problems, warnings } = kind === "policy" ? await checkPolicy(source, tools) : await checkTool(session, source);
   const twin = before.find((one) => name !== undefined && one.kind === kind && one.name === name);
   const twice: Problem = {
     path: "metadata.version",
@@ -78,10 +111,10 @@ interface Findings {
   readonly warnings: readonly Problem[];
 }
 
-/** Without the tools that it is about: what a condition reads of their arguments is checked when it is published. */
-async function checkPolicy({ document }: ManifestSource): Promise<Findings> {
+/** The tools of the runtime are not known here: publishing checks against those. */
+async function checkPolicy({ document }: ManifestSource, tools: readonly KnownTool[]): Promise<Findings> {
   const { readPolicy } = await import("../../policy/document.ts");
-  const read = readPolicy(document);
+  const read = readPolicy(document, { tools });
   if (!read.ok) return { name: undefined, problems: read.problems, warnings: [] };
   return { name: `${read.policy.name}@${read.policy.version}`, problems: [], warnings: read.warnings };
 }
