@@ -21,6 +21,7 @@ const stages = [
   "schedule",
   "secrets",
   "session",
+  "stream",
   "tenancy",
 ];
 const floors: Readonly<Record<string, number>> = {
@@ -46,6 +47,7 @@ const sharedTypes = [
   "policy/approval/types.ts",
   "policy/types.ts",
   "registry/types.ts",
+  "stream/types.ts",
   "tenancy/types.ts",
 ];
 /** The one arrow between two stages: dispatch gives leases, and only the call machine may say what that does to a call. */

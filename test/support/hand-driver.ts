@@ -38,6 +38,9 @@ export class HandDriver {
         endApproval: async () => undefined,
         trigger: async () => undefined,
         vet: async () => [],
+        said: () => undefined,
+        given: () => undefined,
+        told: () => undefined,
       },
     });
   }

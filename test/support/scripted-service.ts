@@ -2,7 +2,7 @@
 import { SignalboxError } from "@signalbox/protocol";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { ToolRecord, ToolVersion } from "../../packages/runtime/src/registry/types.ts";
-import type { Asked, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
+import type { CallFollower, Asked, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { Grant, Key, Principal } from "../../packages/runtime/src/tenancy/types.ts";
 import { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
 import { scriptedGovernance } from "./scripted-governance.ts";
@@ -222,6 +222,10 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
         .events.filter(({ seq }) => seq > afterSeq)
         .slice(0, limit),
     listExecutions: async () => ({ items: [scriptedCall({ outputJson: null })], next: "more" }),
+    follow: async (asked, id, afterSeq) => {
+      find(asked, id);
+      return scriptedStream(afterSeq);
+    },
     cancel: async (asked, id) => ({ call: find(asked, id).call, stopping: false }),
     resolve: async (asked, id) => find(asked, id).call,
     registerTool: async () => ({ version: scriptedVersion, alreadyThere: false, active: true, warnings: [] }),
@@ -292,4 +296,15 @@ function recorded(script: Service, reached: Reached[]): Service {
     };
   }
   return copy as unknown as Service;
+}
+
+/** Three events that are there, and the end. */
+function scriptedStream(afterSeq: number): CallFollower {
+  const all = [
+    { seq: 1, at: 1_700_000_000_000, type: "start", dataJson: '{"sandbox":"application","worker":"w1","attempt":1}' },
+    { seq: 2, at: 1_700_000_000_100, type: "stdout", dataJson: '{"text":"half way\\n"}' },
+    { seq: 3, at: 1_700_000_000_200, type: "done", dataJson: '{"status":"succeeded","output":12345678901234567890}' },
+  ] as const;
+  const batch = { gap: null, events: all.filter(({ seq }) => seq > afterSeq), ended: true };
+  return { next: async () => batch, close: () => undefined, abandon: () => undefined };
 }

@@ -13,6 +13,7 @@ import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
 import { reconsider } from "./corridor/reconsider.ts";
 import { Refusals } from "./corridor/refusals.ts";
 import { serviceOf, type ServicePorts } from "./corridor/service.ts";
+import { Streams } from "./corridor/streams.ts";
 import { triggersOf } from "./corridor/triggers.ts";
 import { vet } from "./corridor/vet.ts";
 import type { Seal, WebhookDoor } from "./corridor/webhook-ports.ts";
@@ -69,6 +70,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const refusals = new Refusals({ ledger, clock, meters, log });
   const governing: GovernorPorts = { hub, ledger, catalog, directory, policies, clock };
   const webhooks = createWebhooks({ ...ports, base64url: (bytes) => ports.base64url(bytes), refusals, door: ports.webhookDoor, seal: ports.seal });
+  const streams = new Streams({ ledger, clock, log, find: (tenant, callId) => hub.find(tenant, callId) });
   const consult: Consult = {
     async recheck(call) {
       const look = await lookAgain(governing, call, argsOf(call));
@@ -77,6 +79,9 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     endApproval: (call, happening) => approvals.endWithCall(call, happening),
     trigger: (call, outcome) => approvals.trigger(call, outcome),
     vet: (offer) => vet({ ledger, clock, log, meters }, offer),
+    said: (call, message) => streams.hear(call, message),
+    given: (tenant, callId) => streams.given(tenant, callId),
+    told: (call) => streams.told(call),
   };
   const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: (call) => catalog.factsFor(call), consult });
   const noticed = (): void => webhooks.poke();
@@ -97,6 +102,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const parts: ServicePorts = {
     ...admin,
     webhooks: webhooks.service,
+    streams,
     reconsider: () => reconsider({ ...governing, driver, approvals, log }),
     status: () => statusOf(ports, hub, driver, startedAt),
   };
@@ -138,11 +144,12 @@ function statusOf(ports: RuntimePorts, hub: Hub, driver: Driver, startedAt: numb
 }
 
 /** Rules and brakes first, so that no call starts that they would hold; then the calls, and then what time has ended meanwhile. */
-async function recover({ ledger, hub, catalog, policies, approvals, driver, clock }: ServicePorts, webhooks: Webhooks): Promise<number> {
+async function recover({ ledger, hub, catalog, policies, approvals, driver, clock, streams }: ServicePorts, webhooks: Webhooks): Promise<number> {
   await policies.load(ledger);
   for (const { tenant, tool } of await ledger.freezes()) hub.freeze(tenant, tool);
   let count = 0;
   for await (const row of ledger.openCalls()) {
+    await streams.recover(row);
     hub.restore(row, await catalog.factsFor(row), clock.now());
     count++;
   }

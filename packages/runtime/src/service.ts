@@ -3,6 +3,7 @@ import type { Attempt, Call, CallEvent, CallState, LateResult, Priority } from "
 import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
 import type { Page } from "./ledger/port.ts";
 import type { ToolQuery, ToolRecord, ToolVersion } from "./registry/types.ts";
+import type { Batch } from "./stream/types.ts";
 import type { GovernanceService } from "./service-governance.ts";
 import type { Asked, Grant, Key, Principal, Scope } from "./tenancy/types.ts";
 
@@ -40,6 +41,14 @@ export interface ExecutionDetail {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
   readonly events: readonly CallEvent[];
+}
+
+export interface CallFollower {
+  /** Waits for what is new, at most `ms`; a batch without events that has not ended = nothing came in time. */
+  next(ms: number): Promise<Batch>;
+  close(): void;
+  /** Cancels the call, for who went away and had asked for that. */
+  abandon(): void;
 }
 
 export interface ExecutionQuery {
@@ -111,6 +120,8 @@ export interface Service extends GovernanceService {
   getExecution(asked: Asked, executionId: string): Promise<ExecutionDetail>;
   /** The ordered events after a seq, oldest first. */
   listEvents(asked: Asked, executionId: string, afterSeq: number, limit: number): Promise<readonly CallEvent[]>;
+  /** Follows the ordered stream of a call from behind a seq on; whoever has enough closes it. */
+  follow(asked: Asked, executionId: string, afterSeq: number): Promise<CallFollower>;
   listExecutions(asked: Asked, query: ExecutionQuery): Promise<Page<Call>>;
   /** Idempotent. `stopping` is true while the worker has yet to confirm. */
   cancel(asked: Asked, executionId: string): Promise<{ readonly call: Call; readonly stopping: boolean }>;

@@ -70,12 +70,12 @@ describe("grants", () => {
   test("a new grant counts from the next call on, and is audited", async () => {
     await corridor.tool();
     expect((await refusal(corridor.invoke())).code).toBe("forbidden");
-    const grant = await corridor.service.createGrant(admin, { subject: "user:ann", permissions: ["tool:invoke:pay"], expiresAt: 1_005_000 });
+    const grant = await corridor.service.createGrant(admin, { subject: "user:ann", permissions: ["tool:invoke:pay"], roles: ["finance"], expiresAt: 1_005_000 });
     expect(grant).toMatchObject({ tenant: "acme", project: "", createdBy: "user:root", createdAt: 1_000_000, revokedAt: null });
     expect((await corridor.invoke()).call.state).toBe("queued");
     expect((await corridor.audit()).find(({ action }) => action === "grant.created")).toMatchObject({
       principal: "user:root",
-      details: { grant_id: grant.grantId, subject: "user:ann", permissions: ["tool:invoke:pay"], expires_at: 1_005_000 },
+      details: { grant_id: grant.grantId, subject: "user:ann", permissions: ["tool:invoke:pay"], roles: ["finance"], expires_at: 1_005_000 },
     });
     await corridor.clock.pass(5_000);
     expect((await refusal(corridor.invoke())).code).toBe("forbidden");

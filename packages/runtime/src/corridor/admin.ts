@@ -104,7 +104,8 @@ export async function createGrant(ports: AdminPorts, asked: Asked, wanted: NewGr
     expiresAt: wanted.expiresAt ?? null,
     revokedAt: null,
   };
-  const details = { grant_id: grant.grantId, subject: grant.subject, permissions: grant.permissions, expires_at: grant.expiresAt };
+  const { grantId, subject, permissions, roles, expiresAt } = grant;
+  const details = { grant_id: grantId, subject, permissions, roles, expires_at: expiresAt };
   if (!(await act(ports, asked, "grant.created", { op: "insert_grant", row: grant }, details))) {
     throw new SignalboxError("conflict", "a grant of this id exists already; try again");
   }

@@ -84,20 +84,29 @@ export class Approvals {
 
   /** Ends the approval of a call that ends or goes on by another way, in one unit with it. */
   async endWithCall(call: Call, happening: Happening): Promise<void> {
-    const { approvalId, tenant } = call;
-    if (approvalId === null) return;
-    await this.#locks.run(`${tenant}\n${approvalId}`, async () => {
-      for (let tries = 0; tries < triesMax; tries++) {
-        const all = await this.#ports.ledger.approval(tenant, approvalId);
-        const open = all !== undefined && all.approval.state === "pending";
-        const step = open ? this.#step(all, cancelOf(happening, call)) : undefined;
-        const unit = step === undefined ? nothing : unitOf(all?.approval, step, null);
-        // A question that the machine would not end (somebody decided just now) is read again.
-        if (step !== undefined && !step.changed) continue;
-        const done = await this.#commit(tenant, { ...unit, call: { callId: call.callId, happening } }, undefined);
-        if (done !== "again") return;
-      }
-    });
+    for (let tries = 0; tries < triesMax; tries++) {
+      const { approvalId } = this.#inMemory(call);
+      if (approvalId === null) return;
+      const done = await this.#locks.run(`${call.tenant}\n${approvalId}`, () => this.#endWith(call, approvalId, happening));
+      if (done) return;
+    }
+    throw new Error("the approval of a call that ends changes all the time");
+  }
+
+  /** @returns false when the call or its question is another by now: look again */
+  async #endWith(call: Call, approvalId: string, happening: Happening): Promise<boolean> {
+    const all = await this.#readStored(call.tenant, approvalId);
+    // While this one was being read or waited for, another role may have been asked in its place.
+    if (this.#inMemory(call).approvalId !== approvalId) return false;
+    const open = all !== undefined && all.approval.state === "pending";
+    const step = open ? this.#step(all, cancelOf(happening, call)) : undefined;
+    const unit = step === undefined ? nothing : unitOf(all?.approval, step, null);
+    const done = await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, undefined);
+    return done !== "again";
+  }
+
+  #inMemory(call: Call): Call {
+    return this.#ports.hub.find(call.tenant, call.callId) ?? call;
   }
 
   /** A rule may want people to be asked about a routing outcome. */
@@ -136,7 +145,9 @@ export class Approvals {
     const data = unit.call?.happening.type === "asked" ? unit.call.happening.data : {};
     const queued = outcome === "no_handler" || outcome === "capacity_exhausted" ? outcome : null;
     const happening: Happening = { type: "asked", approvalId, outcome: queued, args: null, data };
-    return (await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, undefined)) === "stored";
+    const asked = (await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, undefined)) === "stored";
+    if (asked) this.dueBy(opened.after.approval.expiresAt);
+    return asked;
   }
 
   /** Closes what is over, and waits for the next stored instant; to be called at start and after every opening. */
@@ -209,11 +220,13 @@ export class Approvals {
   ): Promise<Moved | undefined> {
     const { clock, meters } = this.#ports;
     const { tenant } = all.approval;
-    const checked = await this.#leaving(all, event, planned, edit);
+    const checked = await this.#leaving(all, event, planned);
     const { step, clearance } = checked;
     if (!step.changed && step.effects.length === 0) return { after: step.after, reply: step.reply };
-    const unit = unitOf(all.approval, step, edit?.ok === true && event.type === "edit_accepted" ? approvedArgs(edit, event.cast) : null);
-    const withRecord = edit?.ok === true && step.changed ? { ...unit, writes: [...unit.writes, edit.record] } : unit;
+    // An edit that came too late, or changed nothing, was judged all the same: what runs then is what people saw.
+    const taken = edit?.ok === true && event.type === "edit_accepted" && step.after.approval.round > all.approval.round;
+    const unit = unitOf(all.approval, step, taken ? approvedArgs(edit, event.cast) : null);
+    const withRecord = taken ? { ...unit, writes: [...unit.writes, edit.record] } : unit;
     const done = await this.#commit(tenant, withRecord, clearance);
     if (done === "not_open") await this.#notOpenHere(all);
     if (done !== "stored") return undefined;
@@ -231,13 +244,11 @@ export class Approvals {
     all: ApprovalWithVotes,
     event: ApprovalHappening,
     step: ApprovalStep,
-    edit: JudgedEdit | undefined,
   ): Promise<{ readonly step: ApprovalStep; readonly clearance: Clearance | undefined }> {
     const approved = approves(step);
     if (approved === undefined) return { step, clearance: undefined };
     const call = await this.#callOf(all);
-    const argsJson = edit?.ok === true ? edit.accepted.argsJson : step.after.approval.argsJson;
-    const look = await lookAgain(this.#ports, call, argsJson);
+    const look = await lookAgain(this.#ports, call, step.after.approval.argsJson);
     if (look.ok) return { step, clearance: look.clearance };
     if (event.type !== "vote" && event.type !== "edit_accepted" && event.type !== "due") return { step, clearance: undefined };
     return { step: this.#step(all, { type: "recheck_failed", error: look.error, instead: event }), clearance: undefined };
@@ -252,9 +263,11 @@ export class Approvals {
 
   /** Its call has ended without it; that must not be, but nobody shall be asked about it for ever. */
   async #orphaned(all: ApprovalWithVotes): Promise<void> {
-    this.#ports.log.error({ approval_id: all.approval.approvalId }, "the call of an open approval has ended; the approval is cancelled");
     const step = this.#step(all, { type: "cancel", by: "runtime", reason: "call_ended", requestId: "" });
-    await this.#commit(all.approval.tenant, { ...unitOf(all.approval, step, null), call: null }, undefined);
+    const done = await this.#commit(all.approval.tenant, { ...unitOf(all.approval, step, null), call: null }, undefined);
+    // Not stored: it ended with its call, in one unit of another replica, after it was read here.
+    if (done !== "stored") return;
+    this.#ports.log.error({ approval_id: all.approval.approvalId }, "the call of an open approval had ended; the approval was cancelled");
   }
 
   /** One unit: the approval and its votes, and the call, all or nothing. */
@@ -279,6 +292,15 @@ export class Approvals {
     const all = await this.#ports.ledger.approval(tenant, approvalId);
     if (all === undefined) throw notFound();
     return all;
+  }
+
+  /** The call may know of a question that is still on its way to the ledger: it is opened in a unit that waits there. */
+  async #readStored(tenant: string, approvalId: string): Promise<ApprovalWithVotes | undefined> {
+    const { ledger } = this.#ports;
+    const all = await ledger.approval(tenant, approvalId);
+    if (all !== undefined) return all;
+    await ledger.flush();
+    return ledger.approval(tenant, approvalId);
   }
 
   async #callOf({ approval }: ApprovalWithVotes): Promise<Call> {

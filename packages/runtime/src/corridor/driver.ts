@@ -28,6 +28,10 @@ export interface Consult {
   /** Ends the approval of a call together with what happened to the call. */
   endApproval(call: Call, happening: Happening): Promise<void>;
   trigger(call: Call, outcome: RoutingOutcome): Promise<void>;
+  /** What a call tells while it runs; that a worker has it; its end or its park, once that is stored. */
+  said(call: Call, message: Extract<HubOutput, { type: "said" }>["message"]): void;
+  given(tenant: string, callId: string): void;
+  told(call: Call): void;
   /** The handlers that this worker may not run, each written down. */
   vet(offer: Vetting): Promise<readonly { readonly tool: string; readonly version: string }[]>;
 }
@@ -235,6 +239,8 @@ export class Driver {
         return void this.#reload(order.tenant, order.callId);
       case "stray":
         return void this.#stray(order);
+      case "said":
+        return this.#ports.consult.said(order.call, order.message);
       case "recheck":
         return void this.#recheck(order.call);
       case "approval":
@@ -297,6 +303,7 @@ export class Driver {
         this.#admittedAt.delete(message.callId);
         this.#ports.meters.observe("tool_dispatch_seconds", (this.#ports.clock.monotonic() - since) / 1000);
       }
+      this.#ports.consult.given(message.tenant, message.callId);
     }
     this.#streams.get(session)?.send(message);
   }
@@ -310,6 +317,7 @@ export class Driver {
       if (call.dispatchedAt !== null) meters.observe("tool_queue_seconds", (call.dispatchedAt - call.admittedAt) / 1000, { pool: "application" });
     }
     this.waiters.tell(waitKey(call.tenant, call.callId), call);
+    this.#ports.consult.told(call);
   }
 
   #commit(item: Backlogged): void {
@@ -386,7 +394,8 @@ export class Driver {
       const facts = row === undefined ? noFacts : await this.#ports.factsFor(row);
       hub.reloaded(row, tenant, callId, facts, clock.now());
     } catch (error) {
-      log.error({ reason: String(error), execution_id: callId }, "a call could not be read again");
+      log.error({ reason: String(error), execution_id: callId }, "a call could not be read again; it is tried again");
+      if (!this.#stopped) clock.after(retryMs, () => void this.#reload(tenant, callId));
     }
     this.pump();
   }

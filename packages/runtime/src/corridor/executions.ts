@@ -1,10 +1,12 @@
 // Calls that exist: read one, list them, cancel one, and a person's word on one whose end is unknown.
 import { scanJson, SignalboxError, limits, utf8Bytes } from "@signalbox/protocol";
-import { isTerminal, type Call, type CallEvent } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type CallEvent } from "../call/types.ts";
 import type { Page } from "../ledger/port.ts";
-import type { Asked, ExecutionDetail, ExecutionQuery } from "../service.ts";
+import type { Asked, CallFollower, ExecutionDetail, ExecutionQuery } from "../service.ts";
 import { storable, unstored, type InvokePorts } from "./invoke.ts";
 import { waitKey } from "./driver.ts";
+import { hasScope } from "./refusals.ts";
+import type { Streams } from "./streams.ts";
 import { waitAtMost } from "./waiters.ts";
 
 /** Events of one call that `getExecution` returns at most; `listEvents` pages through all of them. */
@@ -52,6 +54,23 @@ export async function listEvents(
   return storable(ports.ledger.events(asked.principal.tenant, executionId, afterSeq, limit));
 }
 
+/** @param afterSeq of the last event that the reader has; 0 = from the beginning */
+export async function follow(
+  ports: InvokePorts & { readonly streams: Streams },
+  asked: Asked,
+  executionId: string,
+  afterSeq: number,
+): Promise<CallFollower> {
+  const { principal, requestId } = asked;
+  const row = hasScope(principal, "tools:invoke") ? await storable(ports.ledger.getCall(principal.tenant, executionId)) : undefined;
+  // Who made a call may follow it; for those of others it takes the right to read calls.
+  if (row?.principal !== principal.name) await ports.refusals.requireScope(principal, "calls:read", requestId);
+  const call = await rowOf(ports, asked, executionId);
+  const reader = await storable(ports.streams.follow(call, afterSeq));
+  const abandon = (): void => void ports.driver.happen(call.tenant, call.callId, { type: "cancel", by: `${principal.name} (went away)` });
+  return { ...reader, abandon };
+}
+
 export async function listExecutions(ports: InvokePorts, asked: Asked, query: ExecutionQuery): Promise<Page<Call>> {
   await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
   const { limit, cursor, status, project, tool, principal, from, to } = query;
@@ -82,6 +101,8 @@ export async function cancel(
   await ports.refusals.requireScope(principal, "calls:cancel", requestId);
   const row = await rowOf(ports, asked, executionId);
   const { tenant } = principal;
+  // Only the ledger may know of a parked call: another replica parked it, or its admission was stored and not heard of.
+  if (isParked(row)) await storable(ports.driver.adopt(row));
   const { told, stop } = ports.driver.waiters.listen(waitKey(tenant, executionId));
   try {
     const result = ports.driver.happen(tenant, executionId, { type: "cancel", by: principal.name });

@@ -15,7 +15,7 @@ import {
 } from "./admin.ts";
 import { getApproval, listApprovals, vote } from "./approval-service.ts";
 import { freeze, listFreezes, unfreeze } from "./brakes.ts";
-import { cancel, getExecution, listEvents, listExecutions, resolve } from "./executions.ts";
+import { cancel, follow, getExecution, listEvents, listExecutions, resolve } from "./executions.ts";
 import { invoke, storable } from "./invoke.ts";
 import { listPolicies, getPolicy, policyDefaults, setPolicyDefault, setPolicyStatus } from "./policy-admin.ts";
 import { publishPolicy } from "./policy-admin-publish.ts";
@@ -23,11 +23,13 @@ import { explainPolicy } from "./policy-questions.ts";
 import { testPolicies } from "./policy-questions-cases.ts";
 import { enableTool, listProjects, projectTools, putProject } from "./projects.ts";
 import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, toolPins } from "./registry-admin.ts";
+import type { Streams } from "./streams.ts";
 import { activateTool, getTool, listTools, registerTool } from "./tools.ts";
 import { workerViews } from "./workers.ts";
 
 export interface ServicePorts extends AdminPorts {
   readonly webhooks: WebhookService;
+  readonly streams: Streams;
   /** Looks again at the calls that wait; says how many it denied. */
   readonly reconsider: () => Promise<number>;
   readonly status: () => RuntimeStatus;
@@ -48,6 +50,7 @@ export function serviceOf(ports: ServicePorts): Service {
     getExecution: (asked, id) => getExecution(ports, asked, id),
     listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
     listExecutions: (asked, query) => listExecutions(ports, asked, query),
+    follow: (asked, id, afterSeq) => follow(ports, asked, id, afterSeq),
     cancel: (asked, id) => cancel(ports, asked, id),
     resolve: (asked, id, answer) => resolve(ports, asked, id, answer),
     registerTool: (asked, document, options) => registerTool(ports, asked, document, options),

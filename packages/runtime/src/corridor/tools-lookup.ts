@@ -82,7 +82,7 @@ export async function noVersion(
 export function quarantinedConflict(tool: string, version: string): SignalboxError {
   return new SignalboxError(
     "conflict",
-    `${tool}@${version} is quarantined; choose another version, or release it first: signalbox tools release ${tool} --version ${version}`,
+    `${tool}@${version} is quarantined; choose another version, or release it first: signalbox tools release ${tool}@${version}`,
     {
       details: { tool, version, status: "quarantined" },
     },

@@ -166,6 +166,7 @@ export class Hub {
   overtaken(ticket: number): void {
     const entry = closeTicket(this.#state, ticket)?.entry;
     if (entry === undefined || entry === null) return;
+    entry.overtaken = true;
     const { tenant, callId } = entry.live.call;
     this.#state.out.push({ type: "reload", tenant, callId });
   }
@@ -214,6 +215,7 @@ export class Hub {
       clearance,
       lookedAt: false,
       heldUntil: 0,
+      overtaken: false,
       stored: live.call,
       unsaved: null,
       storedLeaseAt: 0,
@@ -249,6 +251,7 @@ export class Hub {
   ): { readonly ok: true; readonly ticket: number } | { readonly ok: false; readonly reason: string } | undefined {
     const entry = this.#state.calls.get(callKey(tenant, callId));
     if (entry === undefined) return undefined;
+    if (entry.overtaken) return { ok: false, reason: "overtaken" };
     if (clearance !== undefined) entry.clearance = clearance;
     const result = apply(this.#state, entry, happening, now, 0, beside);
     if (!result.ok) return { ok: false, reason: result.reason };

@@ -28,8 +28,16 @@ export function hear(state: HubState, session: Session, message: WorkerMessage, 
       return letGo(state, session, message.callId, message.fence, now);
     case "malformed":
       return malformed(state, session, message, now);
+    case "output":
+    case "progress":
+    case "emit": {
+      // No rule rests on what a call says while it runs; only the worker that holds it is heard.
+      const entry = heldCall(state, session, message);
+      if (entry?.live.call.fence === message.fence) state.out.push({ type: "said", call: entry.live.call, message });
+      return;
+    }
     default:
-      // Output, progress, emit and secret requests have their own rooms; the hub has no rule that rests on them.
+      // Secret requests have their own room.
       return;
   }
 }

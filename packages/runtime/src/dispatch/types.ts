@@ -1,5 +1,5 @@
 // What the hub takes in and gives out: live calls, connected workers, and orders for the driver.
-import type { Result, RuntimeMessage } from "@signalbox/protocol";
+import type { Emit, Output, Progress, Result, RuntimeMessage } from "@signalbox/protocol";
 import type { CheckedResult, Happening, Live, MachineLimits } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
@@ -81,6 +81,8 @@ export interface LiveCall {
   lookedAt: boolean;
   /** Nobody can look at it before this instant (wall clock, ms): till then others go first. */
   heldUntil: number;
+  /** The ledger's row is another than memory's and is being read: till then nothing is decided about the call. */
+  overtaken: boolean;
   /** The row that the ledger holds once everything handed to it is written: the next guard, and what the next update differs from. */
   stored: Call;
   /** Lazy events and the instant by which they must be on their way; null = nothing waits. */
@@ -103,6 +105,8 @@ export type HubOutput =
   | { readonly type: "reload"; readonly tenant: string; readonly callId: string }
   /** A result for a call that is not open here: read its row and hand both to `strayResult`. */
   | { readonly type: "stray"; readonly session: number; readonly tenant: string; readonly result: Result }
+  /** What a worker tells of a call while it runs it. */
+  | { readonly type: "said"; readonly call: Call; readonly message: Output | Progress | Emit }
   /** A slot is free for a call whose clearance is over: look again and say `cleared`. */
   | { readonly type: "recheck"; readonly call: Call }
   /**

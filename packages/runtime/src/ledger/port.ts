@@ -2,6 +2,7 @@
 import type { Attempt, Call, CallEvent, CallState, LateResult } from "../call/types.ts";
 import type { Approval, ApprovalState, ApprovalWithVotes, Vote } from "../policy/approval/types.ts";
 import type { PolicyDefault, PolicyLevel, PolicyVersion, StoredPolicy } from "../policy/types.ts";
+import type { StreamChunk } from "../stream/types.ts";
 import type { Grant, Key, Project, Tenant } from "../tenancy/types.ts";
 import type { Activation, Freeze, ListedVersion, ProjectTool, ToolPin, ToolQuery, ToolRecord, ToolStatus, ToolVersion } from "../registry/types.ts";
 import type { AuditDraft, AuditFilter, AuditRecord, AuditVerdict } from "./audit.ts";
@@ -95,6 +96,8 @@ export type PlainWrite =
   | { readonly op: "append_notice"; readonly notice: Notice }
   /** After an attempt to deliver; of a delivery that is pending still, else left alone. */
   | { readonly op: "put_delivery"; readonly row: Delivery }
+  /** Kept for late readers; what lies before `dropBefore` goes. */
+  | { readonly op: "append_stream"; readonly chunk: StreamChunk; readonly dropBefore: number }
   /** Makes the project, or changes its environment. */
   | { readonly op: "put_project"; readonly row: Project }
   /** `decision` null takes the default away. */
@@ -245,6 +248,11 @@ export interface Ledger {
   dueApprovals(until: number, limit: number): Promise<readonly { readonly tenant: string; readonly approvalId: string }[]>;
   /** The earliest instant of a pending approval; undefined when none is pending. */
   nextApprovalAt(): Promise<number | undefined>;
+
+  /** Kept runs of a call's stream that end behind `afterSeq`, in order. */
+  streamChunks(tenant: string, callId: string, afterSeq: number): Promise<readonly StreamChunk[]>;
+  /** The last seq of a call's stream that is kept; 0 when nothing is. */
+  lastStreamSeq(tenant: string, callId: string): Promise<number>;
 
   webhooks(tenant: string): Promise<readonly Webhook[]>;
   /** Pending deliveries of all tenants whose instant is at or before `until`, earliest first. */

@@ -3,6 +3,8 @@
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  /** In place of the text: written as it comes, and asked for no faster than the reader takes it. */
+  readonly stream?: AsyncIterable<string>;
   /** JSON unless said otherwise. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -8,6 +8,9 @@ import type { Answer } from "./answer.ts";
 import { declaredBytes } from "./body.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
+/** What stands between a stream and its reader at most, beside the socket's own buffer. */
+const streamBufferBytes = 64 * 1024;
+
 /** Answers hold tenants' data: no cache may keep them, and no browser may guess a type for them. */
 const everywhere = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
 
@@ -16,7 +19,11 @@ export function send(reply: FastifyReply, answer: Answer, requestId: string, bou
     .code(answer.status)
     .headers({ ...everywhere, "content-type": answer.contentType ?? jsonType, "x-request-id": requestId });
   if (answer.headers !== undefined) reply.headers(answer.headers);
-  if (hasLongRest(reply.request.raw)) sendAndLinger(reply, answer.text, bounds);
+  if (answer.stream !== undefined) {
+    // Proxies that gather answers would hold a stream back until it ends.
+    reply.headers({ "x-accel-buffering": "no" });
+    void reply.send(Readable.from(answer.stream, { objectMode: false, highWaterMark: streamBufferBytes }));
+  } else if (hasLongRest(reply.request.raw)) sendAndLinger(reply, answer.text, bounds);
   else void reply.send(answer.text);
 }
 

@@ -30,6 +30,7 @@ import { callReads, statementCache, tenancyReads } from "./reads.ts";
 import { registryReads } from "./registry-reads.ts";
 import { trailReads } from "./trail-reads.ts";
 import { asLedgerError } from "./store-errors.ts";
+import { streamReads } from "./stream-store.ts";
 import { webhookReads } from "./webhook-reads.ts";
 import { groupWriter } from "./write-group.ts";
 import { planUnit, type PlannedUnit } from "./unit-plan.ts";
@@ -129,6 +130,7 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     policies: policyReads(prepared),
     counts: callCounts(prepared),
     approvals: approvalReads(prepared),
+    streams: streamReads(prepared),
     webhooks: webhookReads(prepared),
     listAudit: auditLister(prepared),
     verifyAudit: auditVerifier(db, anchorPath, hmac),
@@ -329,6 +331,14 @@ export class SqliteLedger implements Ledger {
 
   nextApprovalAt() {
     return this.#read(() => this.#parts.approvals.nextApprovalAt());
+  }
+
+  streamChunks(tenant: string, callId: string, afterSeq: number) {
+    return this.#read(() => this.#parts.streams.streamChunks(tenant, callId, afterSeq));
+  }
+
+  lastStreamSeq(tenant: string, callId: string) {
+    return this.#read(() => this.#parts.streams.lastStreamSeq(tenant, callId));
   }
 
   webhooks(tenant: string) {

@@ -49,6 +49,7 @@ const isGuard: { readonly [Op in Write["op"]]: Op extends PlainOp ? false : true
   remove_webhook: true,
   store_vote: false,
   append_notice: false,
+  append_stream: false,
   put_delivery: false,
   put_project: false,
   put_policy_default: false,

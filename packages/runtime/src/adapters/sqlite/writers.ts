@@ -6,6 +6,7 @@ import { approvalWriters } from "./approval-writes.ts";
 import { countWriters } from "./call-counts.ts";
 import { callWriters } from "./call-writes.ts";
 import { noticeWriters } from "./notice-writes.ts";
+import { streamWriters } from "./stream-store.ts";
 import { policyWriters } from "./policy-writes.ts";
 import { statementCache } from "./reads.ts";
 import { tenancyWriters } from "./record-writes.ts";
@@ -43,6 +44,7 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
     ...approvalWriters(db),
     ...countWriters(statementCache(db)),
     ...noticeWriters(db),
+    ...streamWriters(db),
     // The plan has gathered them.
     append_event: () => true,
     append_audit: ({ draft }) => {

@@ -1,17 +1,22 @@
 // The routes about calls: invoke, read, list, follow, cancel, resolve.
-import { isCallId, SignalboxError } from "@signalbox/protocol";
 import type { InvokeAnswer, InvokeRequest } from "../../../service.ts";
 import { listAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
 import { failedCallAnswer } from "../errors.ts";
 import { check } from "../schemas/check.ts";
-import { eventsQuery, executionQuery, invokeRequest, resolveAnswer } from "../schemas/executions.ts";
+import { eventsQuery, executionQuery, invokeRequest, resolveAnswer, wantsStream } from "../schemas/executions.ts";
 import { nothing } from "../schemas/fields.ts";
 import { detailJson, eventJson, executionPath, recordJson } from "../views/executions.ts";
+import { idIn } from "./execution-id.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
+import { streamOf } from "./stream.ts";
 
 async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
   const request = invokeRequest(body, message);
+  if (wantsStream(body)) {
+    const { call } = await service.invoke(asked, { ...request, mode: "async" });
+    return streamOf({ service, asked }, call.callId, 0, request.cancelOnDisconnect === true);
+  }
   const answer = await service.invoke(asked, request);
   return invokeAnswer(answer, request, asked.requestId);
 }
@@ -34,13 +39,6 @@ function invokeAnswer({ call, progress, replayed }: InvokeAnswer, request: Invok
     headers: open ? { ...headers, location: executionPath(call) } : { ...headers },
     executionId: call.callId,
   };
-}
-
-/** An id that no call can have is answered like one that no call has, and costs the ledger nothing. */
-function idIn(params: Ask["params"]): string {
-  const id = params["id"] ?? "";
-  if (!isCallId(id)) throw new SignalboxError("execution_not_found", "not an execution id");
-  return id;
 }
 
 async function read({ service, asked, params }: Ask): Promise<Answer> {

@@ -7,12 +7,14 @@ import { openRoutes, operationRoutes } from "./operations.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import type { Route } from "./route.ts";
+import { streamRoutes } from "./stream.ts";
 import { toolRoutes } from "./tools.ts";
 import { toolVersionRoutes } from "./tool-versions.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 export const routeTable: readonly Route[] = [
   ...executionRoutes,
+  ...streamRoutes,
   ...toolRoutes,
   ...toolVersionRoutes,
   ...policyRoutes,

@@ -33,14 +33,8 @@ export const invokeBody = z.strictObject({
 /** @throws SignalboxError `invalid_input` */
 export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRequest {
   const asked = check(invokeBody, body, "body");
-  if (asked.stream === true) {
-    throw faultAt(
-      "body",
-      "/stream",
-      "const",
-      "cannot be true: stream is not served by this version; poll GET /v1/executions/{id} instead",
-    );
-  }
+  if (asked.stream === true && asked.mode === "async")
+    throw faultAt("body", "/stream", "const", 'does not go with mode "async"; follow GET /v1/executions/{id}/stream instead');
   return defined({
     tool: asked.tool,
     version: asked.version,
@@ -60,6 +54,11 @@ export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRe
     idempotencyKey: agreedKey(message, asked.idempotency_key),
     traceparent: traceparentOf(message.headers),
   });
+}
+
+/** Whether the answer is to be the call's stream in place of its record; the body has been checked. */
+export function wantsStream(body: unknown): boolean {
+  return (body as { readonly stream?: unknown }).stream === true;
 }
 
 /** Other characters would reach us as Latin-1 and never equal the same key in a body. */

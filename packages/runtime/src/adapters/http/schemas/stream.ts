@@ -1,0 +1,23 @@
+// What a request to follow a call may say: behind which event it goes on.
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import { faultAt } from "./check.ts";
+
+const seqText = /^[0-9]{1,15}$/;
+
+export const streamQuery = z.strictObject({
+  after_seq: z
+    .string()
+    .regex(seqText, { error: "must be a whole number of at least 0" })
+    .transform(Number)
+    .optional(),
+});
+
+/** What a browser's EventSource sends when it comes back. */
+export function lastEventId(message: IncomingMessage): number | undefined {
+  const sent = message.headers["last-event-id"];
+  if (sent === undefined || sent === "") return undefined;
+  if (typeof sent !== "string" || !seqText.test(sent))
+    throw faultAt("header", "/Last-Event-ID", "pattern", "must be the id of an event of this stream");
+  return Number(sent);
+}
