@@ -69,7 +69,7 @@ function* rows(): Generator<Write> {
       version,
       metadata: { ...metadata, name: tool, version },
       spec,
-      manifestDigest: "0".repeat(64),
+      manifestDigest: "0".repeat(64), packageDigest: null,
       trust: "first_party",
       status: deprecated ? "deprecated" : "active",
       publishedAt: 1_767_225_600_000,

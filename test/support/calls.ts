@@ -29,6 +29,8 @@ export function identityOf(changes: Partial<CallIdentity> = {}): CallIdentity {
     requestedVersion: "",
     manifestDigest: "digest1",
     executor: "worker",
+    sandbox: null,
+    boxJson: null,
     sideEffectClass: "read_only",
     onIndeterminate: "ask",
     principal: "user:ann",

@@ -3,40 +3,9 @@ import type { ApprovalDetail, NewVote, VoteAnswer } from "../../packages/runtime
 import type { Asked } from "../../packages/runtime/src/tenancy/types.ts";
 import { at0 } from "./calls.ts";
 import { asked, Corridor } from "./corridor.ts";
+import { policyDocument, type RuleText } from "./manifests.ts";
 
-/** What a rule says under `then`, shortened: `ask(finance, 2)`. */
-export function ask(route: string, approvals = 1, more: Readonly<Record<string, unknown>> = {}) {
-  return { decision: "require_approval", reason: "a person must look", approval: { route, approvals, ...more } };
-}
-
-export interface RuleText {
-  readonly name: string;
-  readonly version?: string;
-  readonly level?: "platform" | "tenant" | "project" | null;
-  readonly project?: string;
-  readonly mode?: string;
-  readonly match?: Readonly<Record<string, readonly string[]>>;
-  readonly when?: string;
-  readonly missing?: string;
-  readonly then: Readonly<Record<string, unknown>>;
-}
-
-export function policyDocument({ name, version = "1.0.0", level = "tenant", project, match = {}, when, missing, mode, then }: RuleText) {
-  return {
-    apiVersion: "signalbox.dev/v1",
-    kind: "Policy",
-    metadata: { name, version, ...(level === null ? {} : { level }), ...(project === undefined ? {} : { project }) },
-    spec: {
-      ...(mode === undefined ? {} : { mode }),
-      match,
-      ...(when === undefined ? {} : { when }),
-      ...(missing === undefined ? {} : { missing }),
-      then,
-    },
-  };
-}
-
-export const deny = (reason: string) => ({ decision: "deny", reason });
+export { ask, deny, policyDocument, type RuleText } from "./manifests.ts";
 
 /** The one who writes rules and tools in `acme`, and looks at everything. */
 export const admin: Asked = asked({ name: "user:root", scopes: new Set(["*"]) });

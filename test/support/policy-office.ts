@@ -133,7 +133,7 @@ export class PolicyOffice {
         version,
         metadata: read.metadata,
         spec: read.spec,
-        manifestDigest: sha256(JSON.stringify(document)),
+        manifestDigest: sha256(JSON.stringify(document)), packageDigest: null,
         trust: "first_party",
         status: "active",
         publishedAt: this.clock.now(),

@@ -93,6 +93,10 @@ export interface Rest {
   approval(id: string | null | undefined): Promise<Told>;
   /** POST /v1/approvals/{id}/votes */
   vote(id: string | null | undefined, body: Readonly<Record<string, unknown>>): Promise<Reply>;
+  /** Calls a tool that people are to be asked about. @throws Error with the answer when the call does not park */
+  park(tool: string, input: unknown, more?: Readonly<Record<string, unknown>>): Promise<Parked>;
+  /** A vote on the arguments as they stand, unless `more` names others. */
+  decide(id: string, decision: "approve" | "reject", more?: Readonly<Record<string, unknown>>): Promise<Reply>;
   /** Every record of the audit that the filter finds, newest first. */
   audit(filter?: Readonly<Record<string, string>>): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /**
@@ -100,6 +104,12 @@ export interface Rest {
    * @throws Error with the last state when that takes longer than `waitMs`
    */
   until(id: string | undefined, states: readonly string[], waitMs?: number): Promise<Told>;
+}
+
+/** A call that waits for people. */
+export interface Parked {
+  readonly id: string;
+  readonly approvalId: string;
 }
 
 /** How often `until` asks; the runtime has no way to be told of an end other than a waiting invoke. */
@@ -145,6 +155,17 @@ export function createRest(url: () => string, key: string): Rest {
     call,
     approval: async (id) => (await ask("GET", `/v1/approvals/${id ?? ""}`)).body,
     vote: (id, body) => ask("POST", `/v1/approvals/${id ?? ""}/votes`, { body }),
+    async park(tool, input, more = {}) {
+      const { status, text, body } = await ask("POST", "/v1/executions", { body: { tool, input, ...more } });
+      const { execution_id: id, approval_id: approvalId } = body;
+      if (status !== 202 || body.status !== "awaiting_approval" || id === undefined || typeof approvalId !== "string")
+        throw new Error(`the call of ${tool} was not parked: ${status} ${text}`);
+      return { id, approvalId };
+    },
+    async decide(id, decision, more = {}) {
+      const { args_hash } = (await ask("GET", `/v1/approvals/${id}`)).body;
+      return ask("POST", `/v1/approvals/${id}/votes`, { body: { decision, args_hash, ...more } });
+    },
     async events(id) {
       const { items = [] } = (await ask("GET", `/v1/executions/${id ?? ""}/events?limit=100`)).body;
       return items as unknown as readonly EventTold[];

@@ -17,6 +17,8 @@ export function scriptedCall(changes: Partial<Call> = {}): Call {
     requestedVersion: "",
     manifestDigest: "d1",
     executor: "worker",
+    sandbox: null,
+    boxJson: null,
     sideEffectClass: "read_only",
     onIndeterminate: "ask",
     principal: "user:alice",

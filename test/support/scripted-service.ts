@@ -121,7 +121,7 @@ export const scriptedVersion: ToolVersion = {
     placement: { match: {}, prefer: {} },
     integrity: { identities: [], imageDigests: [] },
   },
-  manifestDigest: "d1",
+  manifestDigest: "d1", packageDigest: null,
   trust: "first_party",
   status: "active",
   publishedAt: scriptedAt,

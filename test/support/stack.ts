@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type ToolHandler, type WorkerOptions } from "@signalbox/worker";
+import { policyDocument, type RuleText } from "./manifests.ts";
 import { startNode, type Child, type End } from "./processes.ts";
 import { createRest, type Reply, type Rest } from "./rest.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
@@ -24,6 +25,8 @@ export interface StackOptions {
 export interface NewKey {
   readonly principal: string;
   readonly scopes: readonly string[];
+  /** For routes of approvals. */
+  readonly roles?: readonly string[];
   /** Permissions of one grant to the principal; none = no grant. */
   readonly grants?: readonly string[];
   readonly project?: string;
@@ -31,6 +34,7 @@ export interface NewKey {
 }
 
 export interface MadeKey {
+  readonly principal: string;
   readonly keyId: string;
   readonly secret: string;
   readonly grantId: string | undefined;
@@ -42,6 +46,13 @@ export interface OfferedTool {
   readonly version?: string;
   readonly maxConcurrency?: number;
   readonly handler: ToolHandler<never>;
+}
+
+/** What a command left behind. */
+export interface CommandEnd {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
 }
 
 export interface LocalWorker {
@@ -66,14 +77,23 @@ export interface Stack {
   /** As the admin of first start. */
   readonly admin: Rest;
   readonly adminKey: string;
+  /** As whoever runs the machine: the key of tenant `platform` in the client file. */
+  readonly operator: Rest;
   /** The running runtime, or the last one. */
   readonly runtime: Child;
   url(): string;
   grpc(): string;
   as(key: string): Rest;
   makeKey(wanted: NewKey): Promise<MadeKey>;
+  /** Somebody who may decide approvals, in these roles, and do nothing else. */
+  person(name: string, ...roles: readonly string[]): Promise<MadeKey>;
+  /** A command of the real command line, in the folder of this stack, where it finds the runtime and the admin's key by itself. */
+  startCli(args: readonly string[], env?: Readonly<Record<string, string>>): Child;
+  cli(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CommandEnd>;
   /** @throws Error with the answer when it is not taken */
   register(manifest: Readonly<Record<string, unknown>>, query?: string): Promise<Reply>;
+  /** @throws Error with the answer when it is not taken */
+  publish(rule: RuleText, by?: Rest): Promise<Reply>;
   /** Runs in this process, over real gRPC; resolves once the runtime has registered it. */
   startWorker(workerId: string, tools: readonly OfferedTool[], options?: Partial<WorkerOptions>): Promise<LocalWorker>;
   /** A process of its own, which can be killed and stopped; resolves once the runtime has registered it. */
@@ -110,7 +130,7 @@ const lookEveryMs = 20;
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   if (!existsSync(builtMain)) throw new Error("these tests run the built runtime: run `npm run build` first");
   const folder = mkdtempSync(join(tmpdir(), "signalbox-e2e-"));
-  const dataDir = options.dataDir ?? join(folder, "data");
+  const dataDir = options.dataDir ?? join(folder, ".signalbox");
   const closers: (() => Promise<unknown>)[] = [];
   const proxies = new Set<TcpProxy>();
   let runtime: Child | undefined;
@@ -147,7 +167,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   };
   await start();
   const url = (): string => where.url;
-  const { key: adminKey } = JSON.parse(readFileSync(join(dataDir, "client.json"), "utf8")) as { key: string };
+  const keys = JSON.parse(readFileSync(join(dataDir, "client.json"), "utf8")) as { key: string; platform_key: string };
+  const { key: adminKey, platform_key: operatorKey } = keys;
   const admin = createRest(url, adminKey);
 
   const ready: Stack["ready"] = async (workerId) => {
@@ -165,6 +186,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     dataDir,
     admin,
     adminKey,
+    operator: createRest(url, operatorKey),
     get runtime() {
       return current();
     },
@@ -181,15 +203,33 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
           : await admin.post("/v1/grants", { subject: wanted.principal, permissions: grants });
       if (grant !== undefined && grant.status !== 201) throw new Error(`no grant was made: ${grant.text}`);
       return {
+        principal: wanted.principal,
         keyId: String(made.body["key_id"]),
         secret,
         grantId: grant === undefined ? undefined : String(grant.body["grant_id"]),
         rest: createRest(url, secret),
       };
     },
+    person: (name, ...roles) =>
+      self.makeKey({ principal: `user:${name}`, scopes: ["approvals:decide", "calls:read"], roles }),
+    startCli(args, env) {
+      const child = command(folder, args, env);
+      closers.push(() => child.kill());
+      return child;
+    },
+    async cli(args, env) {
+      const child = command(folder, args, env);
+      const { code } = await child.ended;
+      return { code, out: child.stdout(), err: child.stderr() };
+    },
     async register(manifest, query = "") {
       const answer = await admin.put(`/v1/tools${query}`, manifest);
       if (answer.status !== 201) throw new Error(`the tool was not taken: ${answer.status} ${answer.text}`);
+      return answer;
+    },
+    async publish(rule, by = admin) {
+      const answer = await by.put("/v1/policies", policyDocument(rule));
+      if (answer.status !== 201) throw new Error(`the policy was not taken: ${answer.status} ${answer.text}`);
       return answer;
     },
     async startWorker(workerId, tools, more = {}) {
@@ -250,6 +290,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
   return self;
+}
+
+/** What the shell of whoever runs the tests says of runtimes and keys is not meant. */
+const nowhere = { SIGNALBOX_URL: "", SIGNALBOX_KEY: "", SIGNALBOX_PLATFORM_KEY: "" };
+
+function command(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
+  return startNode([signalboxBin, ...args], { cwd, env: { ...nowhere, ...env } });
 }
 
 function isGone(child: Child | undefined): boolean {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { brokenRules, type CallTrace, type Trace } from "./trace.ts";
 
-type Of<Part extends "attempts" | "events" | "audit"> = CallTrace[Part][number];
+type Of<Part extends "attempts" | "events" | "audit" | "approvals"> = CallTrace[Part][number];
 const event = (seq: number, type: Of<"events">["type"], dataJson = "{}"): Of<"events"> => ({ seq, type, dataJson });
 const lease = (fence: number, more: Partial<Of<"attempts">> = {}): Of<"attempts"> => ({
   fence,
@@ -21,11 +21,19 @@ const goodCall: CallTrace = {
     eventSeq: 4,
     inputJson: "{}",
     idempotencyKey: "order-1",
+    approvalId: null,
   },
   attempts: [lease(1), lease(2, { startedAt: 10 })],
   events: [event(1, "requested"), event(2, "dispatched"), event(3, "started"), event(4, "succeeded")],
   audit: [settled("running", "call.attempt_failed"), settled("succeeded")],
+  approvals: [],
 };
+
+const asked = (state: Of<"approvals">["state"], kind: "call" | "resolve" = "call"): Of<"approvals"> => ({
+  approvalId: "apr_1",
+  state,
+  subject: { kind, callId: "exec_1", sessionId: null },
+});
 
 /** The good call with some parts replaced, and some fields of its row. */
 function trace(parts: Partial<CallTrace> = {}, row: Partial<CallTrace["call"]> = {}): Trace {
@@ -33,6 +41,7 @@ function trace(parts: Partial<CallTrace> = {}, row: Partial<CallTrace["call"]> =
 }
 
 const { events, attempts, audit } = goodCall;
+const parked = [event(1, "requested"), event(2, "approval_requested")];
 const good = trace();
 const open = trace(
   { attempts: [lease(1), lease(2, { startedAt: 10, endedAt: null })], events: events.slice(0, 3), audit: [] },
@@ -42,6 +51,12 @@ const open = trace(
 test("a good trace breaks no rule, nor does a call that is left open on purpose", () => {
   expect(brokenRules(good)).toEqual([]);
   expect(brokenRules(open, { mayBeOpen: ["exec_1"] })).toEqual([]);
+});
+
+test("a call that waited and was then denied keeps what it was admitted with", () => {
+  const denied = { attempts: [], events: [...parked, event(3, "denied")], approvals: [asked("rejected")] };
+  const records = [settled("done", "approval.rejected"), settled("denied", "call.denied")];
+  expect(brokenRules(trace({ ...denied, audit: records }, { state: "denied", eventSeq: 3, approvalId: "apr_1" }))).toEqual([]);
 });
 
 const broken: readonly [name: string, trace: Trace, words: readonly string[]][] = [
@@ -121,12 +136,40 @@ const broken: readonly [name: string, trace: Trace, words: readonly string[]][] 
     ["exec_1: is succeeded, but the audit tells these ends: cancelled"],
   ],
   [
-    "a denied call keeps nothing",
+    "a call that is denied at once keeps nothing",
     trace(
-      { events: [...events.slice(0, 3), event(4, "denied")], audit: [settled("denied", "call.denied")] },
-      { state: "denied", inputJson: null },
+      { events: [event(1, "requested"), event(2, "denied")], attempts: [], audit: [settled("denied", "call.denied")] },
+      { state: "denied", inputJson: null, eventSeq: 2 },
     ),
     ["exec_1: was denied and kept its arguments or its key"],
+  ],
+  [
+    "an approval ends with its call",
+    trace({ approvals: [asked("pending", "resolve")] }, { approvalId: "apr_1" }),
+    ["exec_1: is succeeded, and its approval apr_1 is still open"],
+  ],
+  [
+    "a parked call has somebody who is asked",
+    trace({ attempts: [], events: parked, audit: [] }, { state: "awaiting_approval", eventSeq: 2, fence: 0 }),
+    ["exec_1: waits for people, and nobody is asked", "exec_1: was left awaiting_approval"],
+  ],
+  [
+    "a parked call names the approval it waits for",
+    trace(
+      { attempts: [], events: parked, audit: [], approvals: [asked("pending")] },
+      { state: "awaiting_approval", eventSeq: 2, fence: 0, approvalId: "apr_2" },
+    ),
+    ["exec_1: is awaiting_approval, and its approval apr_1 is still open", "exec_1: was left awaiting_approval"],
+  ],
+  [
+    "one audit record of the end of an approval",
+    trace({ approvals: [asked("approved")] }, { approvalId: "apr_1" }),
+    ["exec_1: its approvals ended approval.approved, but the audit tells nothing"],
+  ],
+  [
+    "nothing runs unasked",
+    trace({ approvals: [asked("expired")], audit: [...audit, settled("done", "approval.expired")] }),
+    ["exec_1: was handed to a worker, and no approval of it was given"],
   ],
   ["nothing is stranded", open, ["exec_1: was left running"]],
   [

@@ -6,18 +6,21 @@ import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.
 import { isTerminal, type Attempt, type Call, type CallEvent } from "../../packages/runtime/src/call/types.ts";
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
 import type { Ledger, Page } from "../../packages/runtime/src/ledger/port.ts";
+import type { Approval } from "../../packages/runtime/src/policy/approval/types.ts";
 
 /** One call with everything that the ledger has of it. */
 export interface CallTrace {
   readonly call: Pick<
     Call,
-    "callId" | "state" | "sideEffectClass" | "fence" | "eventSeq" | "inputJson" | "idempotencyKey"
+    "callId" | "state" | "sideEffectClass" | "fence" | "eventSeq" | "inputJson" | "idempotencyKey" | "approvalId"
   >;
   /** By fence. */
   readonly attempts: readonly Pick<Attempt, "fence" | "startedAt" | "endedAt">[];
   /** By seq. */
   readonly events: readonly Pick<CallEvent, "seq" | "type" | "dataJson">[];
   readonly audit: readonly Pick<AuditRecord, "action" | "status">[];
+  /** In the order in which people were asked. */
+  readonly approvals: readonly Pick<Approval, "approvalId" | "state" | "subject">[];
 }
 
 export interface Trace {
@@ -60,6 +63,8 @@ async function callsOf(ledger: Ledger, tenant: string): Promise<CallTrace[]> {
   const rows = await all((cursor) => ledger.listCalls({ tenant }, rowsMax, cursor));
   const records = await all((cursor) => ledger.listAudit({ tenant }, rowsMax, cursor));
   const auditOf = Map.groupBy(records, ({ callId }) => callId);
+  const approvals = await all((cursor) => ledger.listApprovals({ tenant }, rowsMax, cursor));
+  const approvalsOf = Map.groupBy(approvals.toReversed(), ({ subject }) => subject.callId);
   const traces: CallTrace[] = [];
   for (const { callId } of rows) {
     const call = await ledger.getCall(tenant, callId);
@@ -69,6 +74,7 @@ async function callsOf(ledger: Ledger, tenant: string): Promise<CallTrace[]> {
       attempts: await ledger.attempts(tenant, callId),
       events: await ledger.events(tenant, callId, 0, rowsMax),
       audit: auditOf.get(callId) ?? [],
+      approvals: approvalsOf.get(callId) ?? [],
     });
   }
   return traces;
@@ -99,6 +105,9 @@ export function brokenRules(trace: Trace, options: TraceOptions = {}): string[] 
         ...attemptsEnd(one),
         ...auditedOnce(one),
         ...deniedKeepsNothing(one),
+        ...askedWhileItWaits(one),
+        ...askedToTheEnd(one),
+        ...ranByConsent(one),
         ...enteredOnce(one, entries),
         ...notStranded(one, mayBeOpen),
       ].map((broken) => `${one.call.callId}: ${broken}`),
@@ -175,11 +184,42 @@ function auditedOnce({ call, audit }: CallTrace): string[] {
   return told.join() === wanted.join() ? [] : [`is ${state}, but the audit tells these ends: ${told.join() || "none"}`];
 }
 
-/** Who was refused leaves hashes behind, and may use the key again. */
-function deniedKeepsNothing({ call }: CallTrace): string[] {
-  if (call.state !== "denied") return [];
+/** Who was refused at once leaves hashes behind, and may use the key again; what waited first was admitted, and is a call like others. */
+function deniedKeepsNothing({ call, events }: CallTrace): string[] {
+  const waited = events.some(({ type }) => type === "queued" || type === "approval_requested");
+  if (call.state !== "denied" || waited) return [];
   const kept = call.inputJson !== null || call.idempotencyKey !== null;
   return kept ? ["was denied and kept its arguments or its key"] : [];
+}
+
+/** A question is open exactly as long as its call waits for it, and it is the one that the call's row names. */
+function askedWhileItWaits({ call, approvals }: CallTrace): string[] {
+  const waitsFor = call.state === "awaiting_approval" ? "call" : call.state === "indeterminate" ? "resolve" : "nothing";
+  const open = approvals.filter(({ state }) => state === "pending");
+  const broken = open
+    .filter(({ subject, approvalId }) => subject.kind !== waitsFor || approvalId !== call.approvalId)
+    .map(({ approvalId }) => `is ${call.state}, and its approval ${approvalId} is still open`);
+  if (waitsFor === "call" && open.length === 0) broken.push("waits for people, and nobody is asked");
+  return open.length > 1 ? [...broken, `has ${open.length} open approvals`] : broken;
+}
+
+const closes: ReadonlySet<string> = new Set(
+  ["approved", "rejected", "expired", "cancelled", "escalated"].map((state) => `approval.${state}`),
+);
+
+/** Each question that was closed is so once, and the audit tells of it. */
+function askedToTheEnd({ approvals, audit }: CallTrace): string[] {
+  const told = audit.filter(({ action }) => closes.has(action)).map(({ action }) => action);
+  const closed = approvals.filter(({ state }) => state !== "pending").map(({ state }) => `approval.${state}`);
+  const same = told.toSorted().join() === closed.toSorted().join();
+  return same ? [] : [`its approvals ended ${closed.join() || "not"}, but the audit tells ${told.join() || "nothing"}`];
+}
+
+/** Where people were asked before it could run, it ran only after they (or the rule's own timeout) said yes. */
+function ranByConsent({ attempts, approvals }: CallTrace): string[] {
+  const asked = approvals.filter(({ subject }) => subject.kind === "call");
+  if (asked.length === 0 || asked.some(({ state }) => state === "approved")) return [];
+  return attempts.length === 0 ? [] : ["was handed to a worker, and no approval of it was given"];
 }
 
 /** An end, or a question put to a person. */

@@ -2,8 +2,10 @@
 import { isSafe } from "@signalbox/protocol";
 import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Call, type CallEvent } from "../../packages/runtime/src/call/types.ts";
+import { approvalRules } from "./predicates-approvals.ts";
 import { keyOf, type SimStore } from "./sim-ledger.ts";
 import type { Acknowledged, Entry } from "./sim-worker.ts";
+import type { Spans } from "./spans.ts";
 
 const ends = new Set(["succeeded", "failed", "timed_out", "cancelled", "denied"]);
 
@@ -16,8 +18,11 @@ export interface Trace {
   readonly told: readonly Call[];
   /** Results that workers were told are stored. */
   readonly stored: readonly Acknowledged[];
-  /** How often a person said of a call that it did not happen. */
-  readonly retriesByPeople: ReadonlyMap<string, number>;
+  /** Tools that might not run, and tools whose dispatch was stopped, while these held; an empty name stands for all. */
+  readonly barred: Spans;
+  readonly frozen: Spans;
+  /** When everything had come to rest. */
+  readonly endedAt: number;
 }
 
 /** Every broken rule, in words; empty when the trace is good. */
@@ -26,9 +31,10 @@ export function brokenRules(trace: Trace): string[] {
   const entriesOf = Map.groupBy(trace.entries, (entry) => entry.callId);
   for (const call of trace.store.calls.values()) {
     const entries = entriesOf.get(call.callId) ?? [];
-    broken.push(...enteredAtMostOnce(call, entries, trace.retriesByPeople.get(call.callId) ?? 0));
+    const events = trace.store.events.get(keyOf(call)) ?? [];
+    broken.push(...enteredAtMostOnce(call, entries, retriesByPeople(events)));
     broken.push(...notStranded(call), ...attemptsMakeSense(call, trace.store), ...successIsReal(call, entries));
-    broken.push(...eventsTellIt(call, trace.store.events.get(keyOf(call)) ?? []));
+    broken.push(...eventsTellIt(call, events));
   }
   for (const callId of trace.acknowledged) {
     if (!trace.store.calls.has(callId)) broken.push(`${callId}: acknowledged, but not in the ledger`);
@@ -38,6 +44,7 @@ export function brokenRules(trace: Trace): string[] {
     if (isTerminal(call.state) && row?.state !== call.state) broken.push(`${call.callId}: told ${call.state}, stored ${row?.state}`);
   }
   broken.push(...onceALease(trace.entries), ...writtenBefore(trace), ...storedIsStored(trace));
+  broken.push(...startedWhenItMight(trace), ...approvalRules(trace));
   return broken;
 }
 
@@ -45,6 +52,22 @@ export function brokenRules(trace: Trace): string[] {
 function enteredAtMostOnce(call: Call, entries: readonly Entry[], retries: number): string[] {
   if (isSafe(call.sideEffectClass) || entries.length <= 1 + retries) return [];
   return [`${call.callId}: an unsafe handler was entered ${entries.length} times (${retries} retries by people)`];
+}
+
+/** How often a person said of a call that it did not happen. */
+function retriesByPeople(events: readonly CallEvent[]): number {
+  return events.filter(({ type, dataJson }) => type === "resolved" && (JSON.parse(dataJson) as { verdict?: unknown }).verdict === "retry").length;
+}
+
+/** Nothing goes to a worker while its tool is barred, or its dispatch stopped. */
+function startedWhenItMight({ store, barred, frozen }: Trace): string[] {
+  const toolOf = new Map([...store.calls.values()].map((call) => [call.callId, call.tool]));
+  const running = [...store.calls.values()].map(leaseOf).filter((lease) => lease !== null);
+  return [...store.attempts.values(), ...running].flatMap(({ callId, fence, dispatchedAt }) => {
+    const tool = toolOf.get(callId) ?? "";
+    if (barred.held(tool, dispatchedAt)) return [`${callId}#${fence}: started while ${tool} was barred`];
+    return frozen.held(tool, dispatchedAt) || frozen.held("", dispatchedAt) ? [`${callId}#${fence}: started while ${tool} was frozen`] : [];
+  });
 }
 
 function onceALease(entries: readonly Entry[]): string[] {

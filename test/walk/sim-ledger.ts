@@ -152,7 +152,19 @@ export class SimStore {
 
   #row(row: Call): void {
     this.calls.set(keyOf(row), row);
-    if (row.state === "dispatched") this.leases.add(`${row.callId}#${row.fence}`);
+    if (row.state !== "dispatched") return;
+    this.leases.add(`${row.callId}#${row.fence}`);
+    const broken = this.#unanswered(row);
+    if (broken !== undefined) this.violations.push(broken);
+  }
+
+  /** A call that people are asked about goes to nobody before their word is in here. */
+  #unanswered({ tenant, callId, approvalId }: Call): string | undefined {
+    if (approvalId === null) return undefined;
+    const approval = this.shelf.approval(tenant, approvalId)?.approval;
+    // Who resolves an unknown end by hand closes the question about it without answering it.
+    const mayGo = approval !== undefined && (approval.state === "approved" || (approval.subject.kind === "resolve" && approval.state !== "pending"));
+    return mayGo ? undefined : `${callId}: dispatched, and its approval ${approvalId} is ${approval?.state ?? "not there"}`;
   }
 
   #renew(lease: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }): void {

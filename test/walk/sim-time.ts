@@ -9,16 +9,18 @@ interface Pending {
 
 export class SimTime {
   readonly #heap = new DueHeap<Pending>();
-  #now: number;
+  readonly #startAt: number;
+  /** Since the start: a number as large as today's date has no room for the fractions that keep the order. */
+  #passed = 0;
   #order = 0;
   steps = 0;
 
   constructor(startAt: number) {
-    this.#now = startAt;
+    this.#startAt = startAt;
   }
 
   now(): number {
-    return Math.floor(this.#now);
+    return this.#startAt + Math.floor(this.#passed);
   }
 
   /** Runs `run` at `now + ms`; things at the same instant keep their order. */
@@ -26,7 +28,7 @@ export class SimTime {
     const pending: Pending = { run, cancelled: false };
     // The fraction keeps equal instants in the order they were asked for, and is below a tenth of a millisecond.
     this.#order = (this.#order + 1) % 1_000_000;
-    this.#heap.push(Math.floor(this.#now) + Math.max(0, ms) + this.#order / 10_000_000, pending);
+    this.#heap.push(Math.floor(this.#passed) + Math.max(0, ms) + this.#order / 10_000_000, pending);
     return () => {
       pending.cancelled = true;
     };
@@ -35,11 +37,11 @@ export class SimTime {
   /** Takes the next thing at or before `until`; false when there is none. */
   step(until: number): boolean {
     const at = this.#heap.nextAt();
-    if (at > until) {
-      this.#now = Math.max(this.#now, until);
+    if (at > until - this.#startAt) {
+      this.#passed = Math.max(this.#passed, until - this.#startAt);
       return false;
     }
-    this.#now = Math.max(this.#now, at);
+    this.#passed = Math.max(this.#passed, at);
     const pending = this.#heap.popDue(at);
     if (pending !== undefined && !pending.cancelled) {
       this.steps++;
@@ -52,7 +54,7 @@ export class SimTime {
   clock(alive: () => boolean): Clock {
     return {
       now: () => this.now(),
-      monotonic: () => this.#now,
+      monotonic: () => this.#passed,
       after: (ms, callback) => this.after(ms, () => alive() && callback()),
     };
   }

@@ -12,6 +12,7 @@ export interface Entry {
   readonly fence: number;
   readonly at: number;
   readonly worker: string;
+  readonly argsJson: string;
 }
 
 /** A worker was told that the result it sent under this lease is stored. */
@@ -151,8 +152,8 @@ export class SimWorker {
 
   #enter(invoke: Invoke): void {
     const { time, random, entries } = this.#world;
-    const { callId, fence } = invoke;
-    entries.push({ callId, fence, at: time.now(), worker: `${this.workerId}/${this.#incarnation}` });
+    const { callId, fence, argsJson } = invoke;
+    entries.push({ callId, fence, at: time.now(), worker: `${this.workerId}/${this.#incarnation}`, argsJson });
     // Most handlers are quick, some are slow, a few outlive their timeout.
     const kind = random.next();
     const ms = kind < 0.8 ? random.below(200) : kind < 0.97 ? random.below(20_000) : 60_000;

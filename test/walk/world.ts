@@ -1,53 +1,25 @@
 // One episode: the real corridor and workers, a store that outlives them, and everything that goes wrong between them.
-import type { SideEffectClass } from "@signalbox/protocol";
-import { errorBody, limits } from "@signalbox/protocol";
-import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
-import { resultCheck } from "../../packages/runtime/src/corridor/check-result.ts";
+import { limits } from "@signalbox/protocol";
+import { reconsider } from "../../packages/runtime/src/corridor/reconsider.ts";
+import { decisionOf, begin, hear, judge } from "../../packages/runtime/src/corridor/governor.ts";
+import { openingOf } from "../../packages/runtime/src/corridor/opening.ts";
+import type { PolicyBook } from "../../packages/runtime/src/corridor/policy-book.ts";
 import { waitKey } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Call, CallIdentity } from "../../packages/runtime/src/call/types.ts";
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
-import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
-import type { HubLimits, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
-import { LedgerUnavailable, type Ledger } from "../../packages/runtime/src/ledger/port.ts";
-import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";
 import { brokenRules } from "./predicates.ts";
 import { seeded, type Random } from "./random.ts";
 import { SimStore, keyOf } from "./sim-ledger.ts";
 import type { Link, NetworkFaults } from "./sim-link.ts";
+import { People, someAmount } from "./sim-people.ts";
+import { facts, startReplica, type Replica } from "./sim-replica.ts";
+import { bookOfRules, governed, hash, readyTool, tenant, tools } from "./sim-rules.ts";
 import { SimTime } from "./sim-time.ts";
 import { SimWorker, type Acknowledged, type Entry } from "./sim-worker.ts";
+import { Spans } from "./spans.ts";
 
-const tools: Readonly<Record<string, SideEffectClass>> = {
-  read: "read_only",
-  put: "idempotent_write",
-  pay: "non_idempotent_write",
-  launch: "irreversible_action",
-};
-const tenant = "t";
 const startAt = 1_700_000_000_000;
-
-export const hubLimits: HubLimits = {
-  queueWaitMs: limits.queueWaitMs,
-  startDeadlineMs: limits.startDeadlineMs,
-  leaseMs: limits.leaseMs,
-  stopMarginMs: 1_000,
-  lostAttemptsMax: limits.lostAttemptsMax,
-  placementsMax: limits.placementsMax,
-  workerSilentMs: limits.workerSilentMs,
-  heartbeatMs: limits.heartbeatMs,
-  heartbeatsMissedMax: limits.heartbeatsMissedMax,
-  lazyWriteMs: limits.lazyWriteMs,
-  queueDepthPerTenantMax: limits.queueDepthPerTenantMax,
-  workerCapacityMax: limits.workerCapacityMax,
-  handlersPerWorkerMax: limits.handlersPerWorkerMax,
-  workersPerTenantMax: limits.workersPerTenantMax,
-};
-
-interface Replica {
-  readonly driver: Driver;
-  readonly hub: Hub;
-  readonly life: { alive: boolean };
-}
 
 export interface Verdict {
   readonly seed: number;
@@ -73,7 +45,10 @@ export class World {
   readonly acknowledged: string[] = [];
   readonly told: Call[] = [];
   readonly stored: Acknowledged[] = [];
-  readonly retries = new Map<string, number>();
+  readonly barred = new Spans();
+  readonly frozen = new Spans();
+  readonly #people: People;
+  #policies: PolicyBook | undefined;
   readonly #workers: SimWorker[];
   #replica: Replica | undefined;
   #restarts = 0;
@@ -84,6 +59,8 @@ export class World {
     this.#random = seeded(options.seed);
     this.store = new SimStore(this.time, this.#random);
     this.store.guards = options.guards ?? true;
+    const { time, store } = this;
+    this.#people = new People({ time, store, random: this.#random, problem: (text) => this.problems.push(text) });
     const world = {
       time: this.time,
       random: this.#random,
@@ -97,11 +74,12 @@ export class World {
   }
 
   async run(options: EpisodeOptions): Promise<Verdict> {
+    this.#policies = await rules;
     this.#startReplica();
     for (const worker of this.#workers) worker.start();
     await this.#live(options.calls);
     await this.#comeToRest();
-    const broken = [...this.problems, ...brokenRules({ ...this, retriesByPeople: this.retries })];
+    const broken = [...this.problems, ...brokenRules({ ...this, endedAt: this.time.now() })];
     const ends: Record<string, number> = {};
     for (const call of this.store.calls.values()) ends[call.state] = (ends[call.state] ?? 0) + 1;
     return { seed: options.seed, steps: this.time.steps, calls: this.store.calls.size, ends, broken };
@@ -121,6 +99,8 @@ export class World {
     this.#faults.lose = 0;
     this.#faults.double = 0;
     this.store.failing = false;
+    for (const tool of this.barred.names) this.#unbar(tool);
+    for (const tool of this.frozen.names) this.#unfreeze(tool);
     if (this.#replica === undefined) this.#startReplica();
     for (const worker of this.#workers) if (!worker.up) worker.start();
     await this.#pass(240_000);
@@ -139,39 +119,17 @@ export class World {
   }
 
   #startReplica(): void {
-    const life = { alive: true };
-    const clock = this.time.clock(() => life.alive);
-    const hub = new Hub(`r${++this.#restarts}`, hubLimits, new Line(), clock.now());
-    const { store } = this;
-    const ledger = {
-      commit: (unit: Parameters<Ledger["commit"]>[0]) => store.commit(unit, life),
-      probe: async () => {
-        if (store.failing) throw new LedgerUnavailable("the disk is full");
-      },
-      getCall: async (of: string, callId: string) => store.calls.get(keyOf({ tenant: of, callId })),
-      attempts: async (of: string, callId: string) => store.attemptsOf(of, callId),
-    } as unknown as Ledger;
-    const meters = { count() {}, observe() {}, text: async () => "" };
-    const log = { info() {}, warn() {}, error: (fields: object, message: string) => this.#heard(fields, message) };
-    const consult = {
-      recheck: async () => (this.#random.chance(0.02) ? { error: barred } : { epoch: hub.epoch, until: clock.now() + 1_000 }),
-      endApproval: async () => undefined,
-      trigger: async () => undefined,
-      vet: async () => [],
-    };
-    const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => facts, consult });
-    for (const row of store.calls.values()) {
-      if (isTerminal(row.state)) continue;
-      hub.restore(row, facts, clock.now());
-    }
-    driver.pump();
-    this.#replica = { driver, hub, life };
+    if (this.#policies === undefined) throw new Error("the rules are not read yet");
+    const { time, store, barred, frozen } = this;
+    const heard = (fields: object, message: string): void => this.#heard(fields, message);
+    const name = `r${++this.#restarts}`;
+    this.#replica = startReplica({ name, time, store, barred, frozen, heard, random: this.#random, policies: this.#policies });
   }
 
   /** A full disk is part of the walk; any other trouble is a finding. */
   #heard(fields: object, message: string): void {
     const text = `${message} ${JSON.stringify(fields)}`;
-    if (!text.includes("disk is full")) this.problems.push(text);
+    if (!text.includes("disk is full") && !text.includes("cannot write")) this.problems.push(text);
   }
 
   /** Whoever is told "stored" finds it stored at that very moment. */
@@ -187,13 +145,14 @@ export class World {
     this.#replica = undefined;
     this.store.crash(replica.life);
     replica.driver.stop();
-    this.time.after(200 + this.#random.below(8_000), () => this.#startReplica());
+    replica.approvals.stop();
+    this.time.after(200 + this.#random.below(8_000), () => this.#replica === undefined && this.#startReplica());
   }
 
   #misfortune(): void {
     const random = this.#random;
     const worker = random.pick(this.#workers);
-    const kind = random.below(6);
+    const kind = random.below(8);
     if (kind === 0) return this.#crashReplica();
     if (kind === 1) return worker.breakLink();
     if (kind === 2) return worker.freeze(random.below(25_000));
@@ -213,12 +172,52 @@ export class World {
         this.#faults.lose = Math.min(this.#faults.lose, 0.01);
       });
     }
+    if (kind === 6) this.#freeze();
+    if (kind === 7) this.#bar();
+  }
+
+  /** Of all tools or of one; as in the real brakes, memory comes before the record. */
+  #freeze(): void {
+    const random = this.#random;
+    const tool = random.chance(0.3) ? "" : random.pick(Object.keys(tools));
+    this.#replica?.hub.freeze(tenant, tool);
+    this.frozen.begin(tool, this.time.now());
+    this.time.after(random.below(40_000), () => this.#unfreeze(tool));
+  }
+
+  #unfreeze(tool: string): void {
+    if (!this.frozen.holds(tool)) return;
+    this.frozen.end(tool, this.time.now());
+    this.#replica?.hub.unfreeze(tenant, tool, this.time.now());
+    this.#replica?.driver.pump();
+  }
+
+  /** A tool may not run for a while; sometimes all that waits is looked at once more, as after a quarantine. */
+  #bar(): void {
+    const random = this.#random;
+    const tool = random.pick(Object.keys(tools));
+    this.barred.begin(tool, this.time.now());
+    const replica = this.#replica;
+    replica?.hub.newEpoch();
+    if (replica !== undefined && random.chance(0.3)) void this.#reconsider(replica);
+    this.time.after(random.below(8_000), () => this.#unbar(tool));
+  }
+
+  async #reconsider({ governing, driver, approvals }: Replica): Promise<void> {
+    const log = { info() {}, warn() {}, error: (fields: object, message: string) => this.#heard(fields, message) };
+    await reconsider({ ...governing, driver, approvals, log });
+  }
+
+  #unbar(tool: string): void {
+    this.barred.end(tool, this.time.now());
+    this.#replica?.hub.newEpoch();
   }
 
   #clientDoes(): void {
     const random = this.#random;
     const choice = random.next();
-    if (choice < 0.8) return this.#invoke();
+    if (choice < 0.7) return this.#invoke();
+    if (choice < 0.8) return this.#vote();
     const known = [...this.store.calls.values()].slice(-40);
     if (known.length === 0 || this.#replica === undefined) return;
     const { callId, state } = random.pick(known);
@@ -226,11 +225,15 @@ export class World {
     if (state === "indeterminate") this.#resolve(callId);
   }
 
+  #vote(): void {
+    if (this.#random.chance(0.1)) this.#people.voteElsewhere();
+    else if (this.#replica !== undefined) this.#people.vote(this.#replica);
+  }
+
   #resolve(callId: string): void {
     const verdict = this.#random.pick(["confirm", "retry", "fail"] as const);
     const output = verdict === "confirm" ? { json: '"confirmed"', hash: "h", bytes: 11 } : null;
-    const result = this.#replica?.driver.happen(tenant, callId, { type: "resolve", verdict, by: "user:op", comment: "", output });
-    if (result?.ok === true && verdict === "retry") this.retries.set(callId, (this.retries.get(callId) ?? 0) + 1);
+    this.#replica?.driver.happen(tenant, callId, { type: "resolve", verdict, by: "user:op", comment: "", output });
   }
 
   #invoke(): void {
@@ -239,15 +242,41 @@ export class World {
     const identity = this.#identity();
     const { told } = replica.driver.waiters.listen(waitKey(tenant, identity.callId));
     void told.then((call) => replica.life.alive && this.told.push(call));
-    // Rules, grants and tools change now and then, also between a decision and its admission.
-    const clearance = { epoch: replica.hub.epoch, until: this.time.now() + 1_000 };
-    if (this.#random.chance(0.05)) replica.hub.newEpoch();
-    replica.driver.admit({ identity, edited: null, facts, clearance }, 0).then(
+    const admission = this.#random.chance(0.2) ? this.#judged(replica, { ...identity, principal: governed, inputJson: someAmount(this.#random) }) : this.#unasked(replica, identity);
+    admission?.then(
       (outcome) => {
         if (outcome.applied && replica.life.alive) this.acknowledged.push(keyOf(identity));
       },
       () => undefined,
     );
+  }
+
+  #unasked(replica: Replica, identity: CallIdentity): Promise<CommitOutcome> | undefined {
+    if (this.barred.holds(identity.tool)) return undefined;
+    // Rules, grants and tools change now and then, also between a decision and its admission.
+    const clearance = { epoch: replica.hub.epoch, until: this.time.now() + 1_000 };
+    if (this.#random.chance(0.05)) replica.hub.newEpoch();
+    return replica.driver.admit({ identity, edited: null, facts, clearance }, 0);
+  }
+
+  /** The stages of a real admission that bear on approvals; the others have no part in the walk. */
+  #judged(replica: Replica, identity: CallIdentity): Promise<CommitOutcome> | undefined {
+    const { governing, driver, approvals } = replica;
+    if (this.barred.holds(identity.tool)) return undefined;
+    const tool = readyTool(governing.catalog, identity.tool);
+    const asking = { tenant, project: identity.project, principal: governed, holdings: { permissions: ["*"], roles: [] }, tool, context: {} };
+    const heard = hear(governing, begin(governing, asking, "dec_1"), JSON.parse(identity.inputJson ?? "null"), tool);
+    const judgement = judge(governing, heard);
+    if (judgement.decision.outcome === "deny") return undefined;
+    const decided = { ...identity, decision: decisionOf(judgement) };
+    const admission = { identity: decided, edited: null, facts, clearance: heard.clearance };
+    const opening = openingOf({ approvals, clock: governing.clock, hash }, decided, null, judgement);
+    if (opening === null) return driver.admit(admission, 0);
+    const { approvalId, asked, guards, writes, expiresAt } = opening;
+    return driver.park({ ...admission, approvalId, asked, beside: { guards, writes } }).then((outcome) => {
+      if (outcome.applied) approvals.opened(expiresAt);
+      return outcome;
+    });
   }
 
   #identity(): CallIdentity {
@@ -264,6 +293,8 @@ export class World {
       requestedVersion: "",
       manifestDigest: "",
       executor: "worker",
+      sandbox: null,
+      boxJson: null,
       sideEffectClass: tools[tool] ?? "read_only",
       onIndeterminate: random.chance(0.8) ? "ask" : "fail",
       principal: "user:walk",
@@ -290,8 +321,8 @@ export class World {
   }
 }
 
-const facts: ToolFacts = { check: resultCheck(undefined, (text) => `h${text.length}`), integrity: { identities: [], imageDigests: [] } };
-const barred = errorBody("forbidden", "the grant is gone");
+/** The same for all episodes: nothing in it changes. */
+const rules = bookOfRules();
 
 /** Lets everything that was promised happen before time goes on; the corridor's chains are shorter than this. */
 async function microtasks(): Promise<void> {

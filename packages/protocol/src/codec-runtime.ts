@@ -179,8 +179,11 @@ function writeInvoke(message: Invoke): wire.Invoke {
     sideEffectClass: sideEffectClasses[message.sideEffectClass],
     needsGo: message.needsGo,
     traceparent: message.traceparent,
+    boxJson: message.boxJson === undefined ? none : utf8.encode(message.boxJson),
   };
 }
+
+const none = new Uint8Array(0);
 
 function readInvoke(message: wire.Invoke): Invoke {
   return {
@@ -209,6 +212,7 @@ function readInvoke(message: wire.Invoke): Invoke {
     sideEffectClass: wordOf("side_effect_class", sideEffectClasses, message.sideEffectClass),
     needsGo: message.needsGo,
     traceparent: nameOrEmpty("traceparent", message.traceparent),
+    ...(message.boxJson.length === 0 ? {} : { boxJson: jsonOf("box_json", message.boxJson, limits.boxBytesMax).text }),
   };
 }
 

@@ -20,6 +20,8 @@ export const limits = {
   idempotencyKeyCharsMax: 255,
   nameCharsMax: 128,
   contextBytesMax: 16 * KiB,
+  /** What a call's box is made of and held to: limits, environment, packages. */
+  boxBytesMax: 64 * KiB,
   queueDepthPerTenantMax: 1_000,
   listItemsDefault: 25,
   listItemsMax: 100,

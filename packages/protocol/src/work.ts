@@ -168,6 +168,8 @@ export interface Invoke extends Lease {
   /** True for unsafe classes: the handler starts on `Go`, not on `Invoke`. */
   readonly needsGo: boolean;
   readonly traceparent: string;
+  /** Of a call that runs in a box: what the box is made of and held to (JSON text). Absent for an application's handler. */
+  readonly boxJson?: string;
 }
 export interface Go extends Lease {
   readonly type: "go";

@@ -136,6 +136,7 @@ export async function ensureEcho(ledger: Ledger, clock: Clock): Promise<void> {
     metadata: manifest.metadata,
     spec: manifest.spec,
     manifestDigest: manifestDigest(echoManifest, sha256),
+    packageDigest: null,
     trust: "first_party" as const,
     status: "active" as const,
     publishedAt: clock.now(),

@@ -122,7 +122,15 @@ function accept(state: CoreState, invoke: Invoke, nowMs: number): void {
   if (isSafe(invoke.sideEffectClass) && !invoke.needsGo) start(state, live, nowMs);
 }
 
+/** A call that brings its box: whatever the tool, it takes a slot and nothing else. */
+function refusalOfBox(state: CoreState): NackWords | undefined {
+  if (state.draining) return ["retry_elsewhere", "draining", "this worker finishes its calls and leaves"];
+  if (state.live.size >= state.config.capacity) return ["retry_elsewhere", "over_capacity", "every slot of this worker is taken"];
+  return holdsTooMuch(state) ? unacknowledged : undefined;
+}
+
 function refusalOf(state: CoreState, invoke: Invoke): NackWords | undefined {
+  if (invoke.boxJson !== undefined && (state.config.backends ?? []).length > 0) return refusalOfBox(state);
   const handler = state.handlers.get(handlerKey(invoke.tool, invoke.version));
   if (handler === undefined)
     return ["reject", "unknown_tool", `this worker has no handler for ${invoke.tool}@${invoke.version}`];

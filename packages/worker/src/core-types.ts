@@ -28,6 +28,7 @@ export interface WorkerCoreConfig {
   readonly pool?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly imageDigest?: string;
+  /** Isolation backends; calls that bring a box may then be of any tool. */
   readonly backends?: readonly string[];
 }
 

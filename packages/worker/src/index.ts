@@ -1,6 +1,6 @@
 // The public face of @signalbox/worker.
 export { Worker } from "./worker.ts";
-export type { ToolHandler, ToolOptions, TypedSchema, WorkerOptions } from "./worker.ts";
+export type { BoxRunEnd, BoxRunner, ToolHandler, ToolOptions, TypedSchema, WorkerOptions } from "./worker.ts";
 export { CallStopped, ToolError } from "./failure.ts";
 export type { ToolContext } from "./context.ts";
 export { ConnectRefused } from "./ports.ts";

@@ -1,5 +1,5 @@
 // The SDK's Worker: offers handlers over one stream, runs what the core says to start, and dials again when the stream breaks.
-import { limits, makeId, parseWithBigInts, type Invoke, type SideEffectClass } from "@signalbox/protocol";
+import { limits, makeId, parseWithBigInts, type Invoke, type SideEffectClass, type Usage } from "@signalbox/protocol";
 import { backoffMs } from "./backoff.ts";
 import { createRun, type Run, type ToolContext } from "./context.ts";
 import { createWorkerCore, type WorkerCore } from "./core.ts";
@@ -28,7 +28,8 @@ export interface WorkerOptions {
   readonly pool?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly imageDigest?: string;
-  readonly backends?: readonly string[];
+  /** Isolation backends that this worker offers, and what runs a call in one of them. */
+  readonly boxes?: BoxRunner;
   /** How long calls may still take once the worker leaves; 30 s by default. */
   readonly drainMs?: number;
   /** `run()` drains on SIGTERM and SIGINT (and leaves at once on the second one); true by default. */
@@ -39,6 +40,15 @@ export interface WorkerOptions {
   readonly log?: (message: string) => void;
   /** Clocks, chance and timers, for tests. */
   readonly world?: World;
+}
+
+/** How a box ended, with what it used. */
+export type BoxRunEnd = HandlerEnd & { readonly usage?: Omit<Usage, "durationMs"> };
+
+export interface BoxRunner {
+  readonly backends: readonly string[];
+  /** Runs the call that `ctx.invoke` brings, in the box that its `boxJson` describes. Never rejects. */
+  run(ctx: ToolContext): Promise<BoxRunEnd>;
 }
 
 /** Any Standard Schema (zod 4 and others): gives the handler's arguments their type. The runtime does the validating. */
@@ -110,7 +120,7 @@ export class Worker {
    */
   run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     if (this.#running !== undefined) throw new Error("a worker runs once: make a new one");
-    if (this.#handlers.size === 0) throw new Error("register a handler with worker.tool(…) before run()");
+    if (this.#handlers.size === 0 && this.#options.boxes === undefined) throw new Error("register a handler with worker.tool(…) before run()");
     this.#running = this.#run(options.signal);
     return this.#running;
   }
@@ -124,7 +134,7 @@ export class Worker {
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const { wallMs, randomBytes } = this.#world;
-    const { capacity = capacityDefault, workerId, pool, labels, imageDigest, backends } = this.#options;
+    const { capacity = capacityDefault, workerId, pool, labels, imageDigest, boxes } = this.#options;
     this.#core = createWorkerCore({
       workerId: workerId ?? makeId("wrk", wallMs(), randomBytes(10)),
       incarnation: makeId("inc", wallMs(), randomBytes(10)),
@@ -133,7 +143,7 @@ export class Worker {
       ...(pool === undefined ? {} : { pool }),
       ...(labels === undefined ? {} : { labels }),
       ...(imageDigest === undefined ? {} : { imageDigest }),
-      ...(backends === undefined ? {} : { backends }),
+      ...(boxes === undefined ? {} : { backends: boxes.backends }),
     });
     const leave = (): void => this.#drain();
     let signalsSeen = 0;
@@ -276,15 +286,17 @@ export class Worker {
     this.#world.soon(() => void this.#callHandler(invoke, run).then((end) => this.#ended(invoke, end)));
   }
 
-  #ended(invoke: Invoke, end: HandlerEnd): void {
+  #ended(invoke: Invoke, { usage, ...end }: BoxRunEnd): void {
     this.#runs.delete(runKey(invoke));
-    this.#take({ type: "handler_ended", callId: invoke.callId, fence: invoke.fence, end });
+    this.#take({ type: "handler_ended", callId: invoke.callId, fence: invoke.fence, end, ...(usage === undefined ? {} : { usage }) });
   }
 
   /** Never rejects: whatever user code does is an end of its own call and of nothing else. */
-  async #callHandler(invoke: Invoke, { context }: Run): Promise<HandlerEnd> {
+  async #callHandler(invoke: Invoke, { context }: Run): Promise<BoxRunEnd> {
     try {
       context.signal.throwIfAborted(); // stopped between "start" and now
+      const { boxes } = this.#options;
+      if (invoke.boxJson !== undefined && boxes !== undefined) return await boxes.run(context);
       const handler = this.#handlers.get(handlerKey(invoke.tool, invoke.version))?.handler as
         | ToolHandler<unknown>
         | undefined;

@@ -68,6 +68,10 @@ export interface CallIdentity extends CallAllowance {
   readonly requestedVersion: string;
   readonly manifestDigest: string;
   readonly executor: ExecutorType;
+  /** The isolation backend that was chosen at admission; null for a call that needs none of ours. */
+  readonly sandbox: string | null;
+  /** What its box is made of and held to (JSON text); null with `sandbox`. */
+  readonly boxJson: string | null;
   readonly sideEffectClass: SideEffectClass;
   readonly onIndeterminate: "ask" | "fail";
   readonly principal: string;

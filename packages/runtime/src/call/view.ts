@@ -4,7 +4,7 @@ import type { Call } from "./types.ts";
 /** The `execution` block: where and how long it ran. Times in ms; queued admission → slot, start slot → code, duration code. */
 export function executionBlock(call: Call): Record<string, unknown> {
   const block: Record<string, unknown> = {
-    sandbox: call.executor === "worker" ? "application" : null,
+    sandbox: call.sandbox ?? (call.executor === "worker" ? "application" : null),
     worker: call.workerId,
     attempt: call.attempt,
     warm: true,

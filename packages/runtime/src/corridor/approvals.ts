@@ -96,8 +96,14 @@ export class Approvals {
   /** @returns false when the call or its question is another by now: look again */
   async #endWith(call: Call, approvalId: string, happening: Happening): Promise<boolean> {
     const all = await this.#readStored(call.tenant, approvalId);
-    // While this one was being read or waited for, another role may have been asked in its place.
-    if (this.#inMemory(call).approvalId !== approvalId) return false;
+    // While this one was being read or waited for, another role may have been asked in its place, or the call has gone on.
+    const now = this.#inMemory(call);
+    if (now.approvalId !== approvalId) return false;
+    if (!isParked(now)) {
+      // A wish to cancel meets it like any other call that runs; all else was about its wait.
+      if (happening.type === "cancel") this.#ports.driver.happen(call.tenant, call.callId, happening);
+      return true;
+    }
     const open = all !== undefined && all.approval.state === "pending";
     const step = open ? this.#step(all, cancelOf(happening, call)) : undefined;
     const unit = step === undefined ? nothing : unitOf(all?.approval, step, null);

@@ -11,6 +11,7 @@ import type { Asked, InvokeAnswer, InvokeRequest } from "../service.ts";
 import type { Directory } from "../tenancy/directory.ts";
 import type { Approvals } from "./approvals.ts";
 import type { ReadyTool } from "./catalog.ts";
+import { chooseBox } from "./boxes.ts";
 import { disabledDetails, unresolvedError } from "./catalog-errors.ts";
 import type { Driver } from "./driver.ts";
 import { waitKey } from "./driver.ts";
@@ -87,7 +88,6 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
   const { edited, args } = await validate(ports, passage);
   const heard = hear(ports, begun, args, passage.tool);
   if (isOver(heard)) await deny(ports, passage, judge(ports, heard));
-  await requireBackend(ports, passage);
   return reserve(ports, passage, { heard, edited, since });
 }
 
@@ -208,13 +208,20 @@ async function validate(ports: InvokePorts, passage: Passage): Promise<{ readonl
   return ports.refusals.refuse(principal, requestId, error, facts);
 }
 
-/** A sandbox tool needs a backend of sufficient rank; none is registered here yet, and nothing weaker will do. */
-async function requireBackend(ports: InvokePorts, passage: Passage): Promise<void> {
-  const { spec, tool, version } = passage.tool.version;
-  if (spec.executor.type !== "sandbox") return;
-  const error = new SignalboxError("sandbox_unavailable", `no sandbox backend that may run ${tool}@${version} is registered`);
-  await ports.refusals.refuse(passage.asked.principal, passage.asked.requestId, error, { project: passage.project, tool, version });
+/** Where it runs, when that is in one of our boxes; found out before anything is stored. */
+async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Judgement): Promise<Pick<CallIdentity, "sandbox" | "boxJson">> {
+  const { version } = passage.tool;
+  if (version.spec.executor.type !== "sandbox") return noBox;
+  try {
+    return chooseBox(version, obligations, ports.hub.backends()) ?? noBox;
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    const facts = { project: passage.project, tool: version.tool, version: version.version, inputHash: passage.inputHash };
+    return ports.refusals.refuse(passage.asked.principal, passage.asked.requestId, error, facts);
+  }
 }
+
+const noBox = { sandbox: null, boxJson: null } as const;
 
 /** A key that is known answers with its call; a new one is bound in the admission's own commit. */
 async function reserve(ports: InvokePorts, passage: Passage, judged: Judged): Promise<InvokeAnswer> {
@@ -253,8 +260,9 @@ async function admitAs(
   const judgement = judge(ports, heard);
   if (judgement.decision.outcome === "deny") await deny(ports, passage, judgement);
   await requireHeld(ports, passage, judgement);
+  const box = await boxFor(ports, passage, judgement);
   const allowance = allowanceOf(judgement.obligations, allowed(passage));
-  const identity = identityOf(ports, passage, decisionOf(judgement), allowance);
+  const identity = { ...identityOf(ports, passage, decisionOf(judgement), allowance), ...box };
   const { told, stop } = ports.driver.waiters.listen(waitKey(identity.tenant, identity.callId));
   try {
     const admission = { identity, edited, facts: passage.tool.facts, clearance: heard.clearance };
@@ -403,6 +411,8 @@ function identityOf(ports: InvokePorts, passage: Passage, decision: Decision, al
     requestedVersion: request.version ?? "",
     manifestDigest: tool.version.manifestDigest,
     executor: spec.executor.type,
+    sandbox: null,
+    boxJson: null,
     sideEffectClass: spec.sideEffectClass,
     onIndeterminate: spec.onIndeterminate,
     principal: asked.principal.name,

@@ -210,7 +210,7 @@ export class Streams {
 }
 
 function startData(call: Call): string {
-  return JSON.stringify({ sandbox: call.executor === "worker" ? "application" : null, worker: call.workerId, attempt: call.attempt });
+  return JSON.stringify({ sandbox: call.sandbox ?? (call.executor === "worker" ? "application" : null), worker: call.workerId, attempt: call.attempt });
 }
 
 function approvalData(call: Call): string {

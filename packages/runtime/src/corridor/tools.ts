@@ -68,6 +68,7 @@ export async function registerTool(
     metadata: manifest.metadata,
     spec: manifest.spec,
     manifestDigest: digest,
+    packageDigest: null,
     // Provenance decides, never the manifest: a tenant's own administrators are its first party.
     trust: "first_party",
     status: "active",

@@ -5,7 +5,7 @@ import { step } from "../call/step.ts";
 import { isParked, isTerminal, type Call, type LateResult } from "../call/types.ts";
 import { isSafe } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
-import { callKey, isFrozen, leaseKey, sessionOf, workerKey, type HubState, type Ticket } from "./state.ts";
+import { callKey, isFrozen, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
 /** What stands in the same unit as a change of a call: the approval that it comes from, or that ends with it. */
@@ -124,8 +124,8 @@ function lateKey(row: LateResult): string {
 }
 
 function lossKey(entry: LiveCall, { workerId, incarnation, fence }: Extract<Effect, { type: "send_cancel" }>): string {
-  const { toolTenant, callId } = entry.live.call;
-  return leaseKey(workerKey(toolTenant, workerId, incarnation), { callId, fence });
+  const { callId } = entry.live.call;
+  return leaseKey(workerKey(workerTenantOf(entry.live.call), workerId, incarnation), { callId, fence });
 }
 
 /** Sends lazy writes that have waited long enough on their way. */
@@ -208,7 +208,7 @@ function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: numbe
       return;
     case "send_cancel": {
       if (entry === null) return;
-      const to = state.byWorker.get(workerKey(entry.live.call.toolTenant, effect.workerId, effect.incarnation));
+      const to = state.byWorker.get(workerKey(workerTenantOf(entry.live.call), effect.workerId, effect.incarnation));
       if (to === undefined) return;
       const { fence, graceMs, reason } = effect;
       state.out.push({ type: "send", session: to.id, message: { type: "cancel", callId, fence, graceMs, reason } });
@@ -261,6 +261,7 @@ export function invokeMessage(call: Call) {
     sideEffectClass: call.sideEffectClass,
     needsGo: !isSafe(call.sideEffectClass),
     traceparent: call.traceparent,
+    ...(call.boxJson === null ? {} : { boxJson: call.boxJson }),
   } as const;
 }
 

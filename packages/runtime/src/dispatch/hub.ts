@@ -10,7 +10,7 @@ import type { ErrorBody } from "@signalbox/protocol";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
-import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
+import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, workerTenantOf, type HubState } from "./state.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
 import type {
   Clearance,
@@ -75,7 +75,14 @@ export class Hub {
   }
 
   serversOf(toolTenant: string, tool: string, version: string): number {
-    return this.#state.servers.get(laneOf({ toolTenant, tool, version }))?.size ?? 0;
+    return this.#state.servers.get(laneOf({ toolTenant, tool, version, sandbox: null }))?.size ?? 0;
+  }
+
+  /** Isolation backends that a connected sandbox worker offers now. */
+  backends(): ReadonlySet<string> {
+    const offered = new Set<string>();
+    for (const session of this.#state.sessions.values()) for (const backend of session.backends) offered.add(backend);
+    return offered;
   }
 
   sessions(): Iterable<Session> {
@@ -324,6 +331,7 @@ export class Hub {
       capacity: 0,
       labels: {},
       imageDigest: "",
+      backends: [],
       handlers: new Map(),
       holding: new Map(),
       registered: false,
@@ -429,7 +437,7 @@ export interface StoredCall {
 }
 
 function hadLease(session: Session, { row, attempts }: StoredCall, fence: number): boolean {
-  if (row.toolTenant !== session.identity.tenant) return false;
+  if (workerTenantOf(row) !== session.identity.tenant) return false;
   const attempt = attempts.find((one) => one.fence === fence);
   return attempt !== undefined && attempt.workerId === session.workerId && attempt.incarnation === session.incarnation;
 }

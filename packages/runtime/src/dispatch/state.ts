@@ -85,9 +85,14 @@ export function workerKey(tenant: string, workerId: string, incarnation: string)
 
 /** The session that holds the call's lease now, if its worker is connected. */
 export function sessionOf(state: HubState, entry: LiveCall): Session | undefined {
-  const { toolTenant, workerId, incarnation } = entry.live.call;
+  const { workerId, incarnation } = entry.live.call;
   if (workerId === null || incarnation === null) return undefined;
-  return state.byWorker.get(workerKey(toolTenant, workerId, incarnation));
+  return state.byWorker.get(workerKey(workerTenantOf(entry.live.call), workerId, incarnation));
+}
+
+/** Whose workers run the call: those of the tool's owner, or for a box the platform's. */
+export function workerTenantOf({ sandbox, toolTenant }: Pick<Call, "sandbox" | "toolTenant">): string {
+  return sandbox === null ? toolTenant : "platform";
 }
 
 /** The call of a lease that this session holds a slot for; of any other lease, current or not, it has nothing to say. */
@@ -101,8 +106,13 @@ export function leaseKey(worker: string, { callId, fence }: Lease): string {
   return `${worker}\u0000${callId}\u0000${fence}`;
 }
 
-export function laneOf(call: { toolTenant: string; tool: string; version: string }): string {
-  return laneKeyOf(call.toolTenant, call.tool, call.version);
+export function laneOf(call: { toolTenant: string; tool: string; version: string; sandbox: string | null }): string {
+  return call.sandbox === null ? laneKeyOf(call.toolTenant, call.tool, call.version) : boxLaneOf(call.sandbox);
+}
+
+/** Where calls wait that need a box of this backend; no tool has such a name. */
+export function boxLaneOf(backend: string): string {
+  return laneKeyOf("platform", "", backend);
 }
 
 /** `tenant` may be `platform`, which stands for all of them; an empty tool for all tools. */

@@ -3,7 +3,7 @@ import type { Heartbeat, InFlight, Lease, Register, Resync, Result, WorkerMessag
 import { isTerminal } from "../call/types.ts";
 import { apply, holdSlot, invokePending } from "./apply.ts";
 import { fill } from "./place.ts";
-import { heldCall, leaseKey, workerKey, type HubState } from "./state.ts";
+import { boxLaneOf, heldCall, leaseKey, workerKey, workerTenantOf, type HubState } from "./state.ts";
 import { laneKeyOf, type Held, type LiveCall, type Session } from "./types.ts";
 
 /** One message of a connected worker. Nothing here throws: a bad message costs its call or its sender, never the hub. */
@@ -73,6 +73,7 @@ function register(state: HubState, session: Session, message: Register, now: num
     if (servers === undefined) state.servers.set(laneKey, (servers = new Set()));
     servers.add(session);
   }
+  offerBackends(state, session, message.backends);
   state.byWorker.set(key, session);
   // A half-open stream of the same process is replaced by the new one; its leases come over.
   if (older !== undefined && older !== session) {
@@ -81,8 +82,8 @@ function register(state: HubState, session: Session, message: Register, now: num
   }
   resync(state, session, message, refused, now);
   fill(state, session, now);
-  if (session.handlers.size === 0) return;
-  const handlers = [...session.handlers.values()].map(({ tool, version }) => ({ tool, version }));
+  if (message.handlers.length === 0) return;
+  const handlers = message.handlers.map(({ tool, version }) => ({ tool, version }));
   state.out.push({ type: "vet", session: session.id, identity: session.identity, imageDigest: session.imageDigest, handlers });
 }
 
@@ -94,6 +95,18 @@ export function disbar(state: HubState, session: Session, handlers: readonly { r
     const servers = state.servers.get(laneKey);
     servers?.delete(session);
     if (servers?.size === 0) state.servers.delete(laneKey);
+  }
+}
+
+/** Only the platform's own workers may offer boxes: what runs in them is every tenant's. */
+function offerBackends(state: HubState, session: Session, backends: readonly string[]): void {
+  if (session.identity.tenant !== "platform") return;
+  session.backends = backends;
+  for (const backend of backends) {
+    const laneKey = boxLaneOf(backend);
+    session.handlers.set(laneKey, { tool: "", version: backend, maxConcurrency: session.capacity, busy: 0 });
+    const servers = state.servers.get(laneKey) ?? new Set();
+    state.servers.set(laneKey, servers.add(session));
   }
 }
 
@@ -141,7 +154,7 @@ function* callsLeasedBy(state: HubState, session: Session): Iterable<LiveCall> {
   for (const entry of state.calls.values()) {
     const { call } = entry.live;
     if (call.state !== "dispatched" && call.state !== "running") continue;
-    if (call.workerId === session.workerId && call.incarnation === session.incarnation && call.toolTenant === session.identity.tenant) {
+    if (call.workerId === session.workerId && call.incarnation === session.incarnation && workerTenantOf(call) === session.identity.tenant) {
       yield entry;
     }
   }

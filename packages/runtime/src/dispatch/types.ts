@@ -62,6 +62,8 @@ export interface Session {
   capacity: number;
   labels: Readonly<Record<string, string>>;
   imageDigest: string;
+  /** Isolation backends; of the platform's workers alone. */
+  backends: readonly string[];
   readonly handlers: Map<string, Handler>;
   /** By call id; one session never holds two calls of the same id, not even of two tenants. */
   readonly holding: Map<string, Held>;

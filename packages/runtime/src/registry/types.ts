@@ -74,6 +74,8 @@ export interface ToolVersion {
   readonly spec: ToolSpec;
   /** SHA-256 (hex) of the canonical manifest. */
   readonly manifestDigest: string;
+  /** Of the folder of code that this version runs, content-addressed; null where the manifest is all there is. */
+  readonly packageDigest: string | null;
   readonly trust: "first_party" | "verified" | "untrusted";
   readonly status: ToolStatus;
   readonly publishedAt: number;

@@ -98,6 +98,8 @@ export function freshValues(row: Call): SQLInputValue[] {
     row.requestedVersion,
     row.manifestDigest,
     row.executor,
+    row.sandbox,
+    row.boxJson,
     row.sideEffectClass,
     row.onIndeterminate,
     row.principal,

@@ -125,6 +125,8 @@ const untouched = {
 const fresh = progressIn(["queued", "dispatched", "awaiting_approval"]).map((any) => ({ ...any, ...untouched }));
 
 const identity = fc.record({
+  sandbox: maybe(word),
+  boxJson: maybe(word),
   onBehalfOf: word,
   sessionId: word,
   turn: count,

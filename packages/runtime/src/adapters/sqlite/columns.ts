@@ -39,6 +39,8 @@ export const callIdentityColumns = columnsOf<Omit<CallIdentity, keyof CallAllowa
   requestedVersion: "text",
   manifestDigest: "text",
   executor: "text",
+  sandbox: "text",
+  boxJson: "text",
   sideEffectClass: "text",
   onIndeterminate: "text",
   principal: "text",

@@ -28,6 +28,7 @@ function toolVersionOf(row: SqlRow): ToolVersion {
     // JSON has no undefined: an output schema that was not given comes back without its key.
     spec: { ...spec, output: spec.output },
     manifestDigest: String(row["manifest_digest"]),
+    packageDigest: row["package_digest"] === null ? null : String(row["package_digest"]),
     trust: row["trust"] as ToolVersion["trust"],
     status: row["status"] as ToolVersion["status"],
     publishedAt: Number(row["published_at"]),

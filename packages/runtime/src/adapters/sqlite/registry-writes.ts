@@ -23,6 +23,7 @@ const versionNames = [
   "metadata_json",
   "spec_json",
   "manifest_digest",
+  "package_digest",
   "trust",
   "status",
   "published_at",
@@ -30,7 +31,7 @@ const versionNames = [
   ...shownNames,
 ];
 
-function versionValues(row: ToolVersion): (string | number)[] {
+function versionValues(row: ToolVersion): (string | number | null)[] {
   return [
     row.tenant,
     row.tool,
@@ -38,6 +39,7 @@ function versionValues(row: ToolVersion): (string | number)[] {
     JSON.stringify(row.metadata),
     JSON.stringify(row.spec),
     row.manifestDigest,
+    row.packageDigest,
     row.trust,
     row.status,
     row.publishedAt,

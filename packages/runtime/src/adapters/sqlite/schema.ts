@@ -17,7 +17,7 @@
 
 import { namedSeqMax } from "./event-text.ts";
 import { governanceStatements } from "./governance-schema.ts";
-import { streamStatements } from "./stream-schema.ts";
+import { boxStatements } from "./stream-schema.ts";
 
 export interface Migration {
   /** Counts from 1, without holes. */
@@ -329,7 +329,7 @@ const registry = [
 export const migrations: readonly Migration[] = [
   { version: 1, statements: [...calls, ...approvals, ...audit, ...tenancy, ...registry] },
   { version: 2, statements: governanceStatements },
-  { version: 3, statements: streamStatements },
+  { version: 3, statements: boxStatements },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

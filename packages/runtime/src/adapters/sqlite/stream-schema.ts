@@ -1,6 +1,9 @@
-// The tables that came with streams of output: what calls said while they ran.
+// What came with boxes: where a call was put, and the streams of what calls said while they ran.
 
-export const streamStatements: readonly string[] = [
+export const boxStatements: readonly string[] = [
+  `ALTER TABLE calls ADD COLUMN sandbox TEXT`,
+  `ALTER TABLE calls ADD COLUMN box_json TEXT`,
+  `ALTER TABLE tool_versions ADD COLUMN package_digest TEXT`,
   `CREATE TABLE stream_chunks (
     tenant TEXT NOT NULL,
     call_id TEXT NOT NULL,

@@ -1,0 +1,117 @@
+// Chooses the box of a call: the weakest backend that is strong enough and there, and the limits that it is held to.
+import { limits as shared, SignalboxError } from "@signalbox/protocol";
+import type { Obligations } from "../policy/types.ts";
+import type { ToolVersion } from "../registry/types.ts";
+import { backendRanks, type BackendName, type BoxLimits, type Runtime } from "../sandbox/types.ts";
+
+/** What provenance alone demands. */
+const trustRanks: Readonly<Record<ToolVersion["trust"], number>> = { first_party: 10, verified: 30, untrusted: 40 };
+
+/** Which backends can run what; a guest of ours runs in a wasm box alone. */
+const runners: Readonly<Record<Runtime, readonly BackendName[]>> = {
+  js: ["wasm"],
+  wasm: ["wasm"],
+  node: ["native", "container", "gvisor", "microvm"],
+  python: ["native", "container", "gvisor", "microvm"],
+  exec: ["native", "container", "gvisor", "microvm"],
+};
+
+const MiB = 1_024 * 1_024;
+/** Where neither manifest nor rule says it. */
+export const boxDefaults = {
+  cpu: 1,
+  cpuSeconds: 300,
+  memoryBytes: 256 * MiB,
+  diskBytes: 64 * MiB,
+  pids: 64,
+  fds: 256,
+  outputBytes: MiB,
+  egressBytes: 16 * MiB,
+} as const;
+
+export interface BoxChoice {
+  readonly sandbox: BackendName;
+  readonly boxJson: string;
+}
+
+/** As the worker reads it; the call's own time and size come with the call. */
+export interface BoxOrder {
+  readonly backend: BackendName;
+  readonly runtime: Runtime;
+  readonly entry: string;
+  readonly packageDigest: string | null;
+  readonly limits: Omit<BoxLimits, "timeoutMs" | "graceMs" | "resultBytes">;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * @param offered backends that a connected sandbox worker has proved
+ * @returns null for a tool that needs none of our boxes
+ * @throws SignalboxError sandbox_unavailable; nothing weaker ever takes the place of what is missing
+ */
+export function chooseBox(version: ToolVersion, obligations: Obligations, offered: ReadonlySet<string>): BoxChoice | null {
+  const { executor, env } = version.spec;
+  if (executor.type !== "sandbox") return null;
+  const required = requiredRank(version, obligations);
+  const able = runners[executor.runtime].filter((name) => backendRanks[name] >= required);
+  const sandbox = able.filter((name) => offered.has(name)).sort((one, other) => backendRanks[one] - backendRanks[other])[0];
+  if (sandbox === undefined) throw unavailable(version, required, able, offered);
+  refuseUnserved(version, obligations);
+  const order: BoxOrder = {
+    backend: sandbox,
+    runtime: executor.runtime,
+    entry: executor.entry,
+    packageDigest: version.packageDigest,
+    limits: limitsOf(version, obligations),
+    env,
+  };
+  return { sandbox, boxJson: JSON.stringify(order) };
+}
+
+function requiredRank({ spec, trust }: ToolVersion, { sandbox }: Obligations): number {
+  const min = spec.executor.type === "sandbox" ? (spec.executor.min ?? 0) : 0;
+  return Math.max(min, trustRanks[trust], sandbox === undefined ? 0 : backendRanks[sandbox]);
+}
+
+function unavailable(version: ToolVersion, required: number, able: readonly string[], offered: ReadonlySet<string>): SignalboxError {
+  const name = `${version.tool}@${version.version}`;
+  const wanted = able.length === 0 ? `a box of rank ${required}, and nothing runs ${runtimeOf(version)} in one` : `one of ${able.join(", ")}`;
+  const here = offered.size === 0 ? "no box at all works here" : `here there is ${[...offered].sort().join(", ")}`;
+  return new SignalboxError("sandbox_unavailable", `${name} needs ${wanted}; ${here}. 'signalbox doctor' says what is missing`, {
+    details: { required_rank: required, backends: [...offered].sort(), able },
+  });
+}
+
+function runtimeOf({ spec }: ToolVersion): string {
+  return spec.executor.type === "sandbox" ? spec.executor.runtime : spec.executor.type;
+}
+
+/** What a box here cannot give yet is refused by name, not left out. */
+function refuseUnserved({ tool, version, spec }: ToolVersion, { egress, paths }: Obligations): void {
+  const unserved = [
+    ...(spec.networkAllow.length > 0 && egress?.length !== 0 ? ["network.allow"] : []),
+    ...(spec.filesystem.read.length + spec.filesystem.write.length > 0 && paths?.read?.length !== 0 ? ["filesystem"] : []),
+    ...(Object.keys(spec.secrets).length > 0 ? ["secrets"] : []),
+    ...(spec.executor.type === "sandbox" && spec.executor.image !== undefined ? ["executor.image"] : []),
+  ];
+  if (unserved.length === 0) return;
+  throw new SignalboxError("sandbox_unavailable", `${tool}@${version} asks for ${unserved.join(", ")}, which boxes of this version do not give`, {
+    details: { unserved },
+  });
+}
+
+function limitsOf({ spec }: ToolVersion, { limits: obliged }: Obligations): BoxOrder["limits"] {
+  const { limits } = spec;
+  const least = (...given: readonly (number | undefined)[]): number =>
+    given.reduce<number>((least_, one) => (one === undefined ? least_ : Math.min(least_, one)), Number.MAX_SAFE_INTEGER);
+  return {
+    cpu: least(limits["cpu"] ?? boxDefaults.cpu, obliged.cpu),
+    cpuSeconds: least(limits["cpu_seconds"] ?? boxDefaults.cpuSeconds, obliged.cpuSeconds),
+    memoryBytes: least(limits["memory_bytes"] ?? boxDefaults.memoryBytes, obliged.memoryBytes),
+    diskBytes: least(limits["disk_bytes"] ?? boxDefaults.diskBytes, obliged.diskBytes),
+    pids: least(limits["pids"] ?? boxDefaults.pids, obliged.pids),
+    fds: least(limits["fds"] ?? boxDefaults.fds, obliged.fds),
+    outputBytes: least(limits["output_bytes"] ?? shared.outputStreamBytesMax, obliged.outputBytes),
+    egressBytes: least(limits["egress_bytes"] ?? boxDefaults.egressBytes, obliged.egressBytes),
+  };
+}
