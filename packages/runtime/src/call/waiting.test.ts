@@ -34,6 +34,13 @@ describe("the queue's deadline", () => {
     expect(outline(outcome.effects)).toEqual(["event:failed", "audit", "tell"]);
   });
 
+  test("no box is there any more: sandbox_unavailable, and no routing outcome", () => {
+    const live = admitted({ executor: "sandbox", sandbox: "native", boxJson: "{}" });
+    const { call } = play(live, look({ handlerKnown: false }), 30_000).live;
+    expect(call).toMatchObject({ state: "failed", routingOutcome: null, error: { code: "sandbox_unavailable", details: { sandbox: "native" } } });
+    expect(play(live, look(), 30_000).live.call).toMatchObject({ routingOutcome: "capacity_exhausted", error: { code: "capacity_exhausted" } });
+  });
+
   test("the total deadline is looked at first", () => {
     const live = admitted({ totalDeadlineAt: 1_030_000 });
     expect(play(live, look({ handlerKnown: false }), 30_000).live.call).toMatchObject({ state: "timed_out", routingOutcome: null });

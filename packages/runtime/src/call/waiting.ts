@@ -60,10 +60,16 @@ export function queueDue(live: Live, event: Of<"due">, now: number): StepResult 
     return done(change, "commit");
   }
   if (call.queueDeadlineAt === null || call.queueDeadlineAt > now) return refused("not_due");
+  if (call.sandbox !== null && !event.handlerKnown) {
+    // Not one of the four routing outcomes: nobody's worker is missing, a box of ours is.
+    const message = `no sandbox worker offers a ${call.sandbox} box any more`;
+    settle(change, "failed", { error: endError(call, "sandbox_unavailable", message, { sandbox: call.sandbox }) });
+    return done(change, "commit");
+  }
   const outcome = event.handlerKnown ? "capacity_exhausted" : "no_handler";
   set(change, { routingOutcome: outcome });
   const message = event.handlerKnown
-    ? `every worker that serves ${call.tool}@${call.version} stayed busy until the queue deadline`
+    ? `every worker that ${call.sandbox === null ? `serves ${call.tool}@${call.version}` : `offers a ${call.sandbox} box`} stayed busy until the queue deadline`
     : `no connected worker serves ${call.tool}@${call.version}`;
   settle(change, "failed", { error: endError(call, outcome, message, { tool: call.tool, version: call.version }) });
   return done(change, "commit");

@@ -36,7 +36,9 @@ function asksRules(state: HubState, entry: LiveCall, now: number): boolean {
   const { call } = entry.live;
   if (call.state !== "queued" || call.queueDeadlineAt === null || call.queueDeadlineAt > now) return false;
   if (call.totalDeadlineAt !== null && call.totalDeadlineAt <= now) return false;
-  const outcome = isServed(state, entry) ? "capacity_exhausted" : "no_handler";
+  const served = isServed(state, entry);
+  if (!served && call.sandbox !== null) return false;
+  const outcome = served ? "capacity_exhausted" : "no_handler";
   if (!state.triggers.has(outcome)) return false;
   if (!entry.lookedAt) {
     entry.lookedAt = true;
