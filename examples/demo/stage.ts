@@ -53,7 +53,7 @@ const lookMs = 60;
 const restLinesMax = 16;
 
 export class Stage {
-  /** The project folder: `.signalbox/`, `tools/`, `data/`, `receipts.jsonl`, `logs/`. */
+  /** The project folder: `.signalbox/`, `tools/`, `policies/`, `data/`, `receipts.jsonl`, `logs/`. */
   readonly folder: string;
   readonly telling: Telling;
   /** Aborts when the demo is interrupted. */
@@ -72,10 +72,11 @@ export class Stage {
     this.#children = parts.children;
   }
 
-  /** Fills the project folder: the tools' manifests and the order file. */
+  /** Fills the project folder: the tools' manifests, the policies, and the order file. */
   furnish(): void {
     mkdirSync(join(this.folder, "logs"));
     cpSync(join(import.meta.dirname, "data"), join(this.folder, "data"), { recursive: true });
+    cpSync(join(repo, "examples/policies"), join(this.folder, "policies"), { recursive: true });
     for (const tool of ["files.summarize", "payments.charge", "reports.build"])
       cpSync(join(repo, "examples/tools", tool), join(this.folder, "tools", tool), { recursive: true });
   }
@@ -183,7 +184,10 @@ export class Stage {
     const withKey = as === undefined ? env : { ...env, SIGNALBOX_KEY: as.key };
     const finished = await runToEnd([cliFile, ...args], { cwd, env: withKey, signal: this.signal });
     const said = `${finished.stdout}${finished.stderr}`;
-    this.telling.output(keepAs === undefined ? said : said.replace(secretPattern, `(kept as ${keepAs})`), linesMax);
+    this.telling.output(
+      keepAs === undefined ? said : said.replaceAll(new RegExp(secretPattern, "g"), `(kept as ${keepAs})`),
+      linesMax,
+    );
     if (finished.exitCode !== exitCode)
       throw new StoryFailed(
         `signalbox ${args.join(" ")}\n  expected: exit code ${exitCode}\n  found:    exit code ${finished.exitCode}`,
@@ -201,11 +205,20 @@ export class Stage {
     if (exitCode !== 0) throw new StoryFailed(`the statement failed: ${stderr}`);
   }
 
-  async makeKey(sentence: string, principal: string, scopes: readonly string[], variable: string): Promise<Somebody> {
+  async makeKey(
+    sentence: string,
+    principal: string,
+    scopes: readonly string[],
+    variable: string,
+    roles: readonly string[] = [],
+  ): Promise<Somebody> {
     const label = principal.slice(principal.indexOf(":") + 1);
-    const args = ["--label", label, "--principal", principal, "--scope", ...scopes, "--json"];
+    const holds = roles.length === 0 ? [] : ["--role", ...roles];
+    const args = ["--label", label, "--principal", principal, "--scope", ...scopes, ...holds];
     const { stdout } = await this.cli(sentence, ["keys", "create", ...args], { keepAs: variable });
-    return { variable, key: (JSON.parse(stdout) as { readonly secret: string }).secret };
+    const key = secretPattern.exec(stdout)?.[0];
+    if (key === undefined) throw new StoryFailed("the key's secret was not told");
+    return { variable, key };
   }
 
   /** One request over REST, shown as the curl command that a person would type. */
@@ -285,14 +298,14 @@ export class Stage {
   }
 }
 
-const secretPattern = /sbk_[\w-]+/g;
+const secretPattern = /sbk_[\w-]+/;
 
-const executionId = /exec_[0-9A-HJKMNP-TV-Z]{26}/;
+const ids = { exec: /exec_[0-9A-HJKMNP-TV-Z]{26}/, apr: /apr_[0-9A-HJKMNP-TV-Z]{26}/ } as const;
 
-/** The id that a command told. */
-export function idIn(text: string): string {
-  const found = executionId.exec(text)?.[0];
-  if (found === undefined) throw new StoryFailed(`no execution id in: ${text}`);
+/** The id that a command told: of a call, or of an approval. */
+export function idIn(text: string, kind: keyof typeof ids = "exec"): string {
+  const found = ids[kind].exec(text)?.[0];
+  if (found === undefined) throw new StoryFailed(`no ${kind}_… in: ${text}`);
   return found;
 }
 

@@ -36,6 +36,7 @@ const floors: Readonly<Record<string, number>> = {
   adapters: 3,
   "compose.ts": 4,
   "setup.ts": 4,
+  boxes: 4,
   cli: 5,
   "index.ts": 5,
 };
@@ -57,7 +58,7 @@ const arrowsBetweenStages = ["dispatch → call"];
 const doors = [
   /^packages\/runtime\/src\/(adapters|cli)\//,
   /^packages\/runtime\/src\/sandbox\/(backends|gateway|host)\//,
-  /^packages\/runtime\/src\/(compose|setup)\.ts$/,
+  /^packages\/runtime\/src\/(compose|setup|boxes\/(worker|child))\.ts$/,
   /^packages\/worker\/src\/grpc\.ts$/,
   /^packages\/client\/src\/default-ports\.ts$/,
 ];

@@ -10,6 +10,7 @@ import { policyCases } from "./ledger-policies.ts";
 import { readCases } from "./ledger-reads.ts";
 import { recordCases } from "./ledger-records.ts";
 import { registryCases } from "./ledger-registry.ts";
+import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
 
 /** @param open makes an empty store with its audit key and opens it */
@@ -35,6 +36,7 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("counts of calls", () => countCases(ledgerCase));
     describe("approvals and votes", () => approvalCases(ledgerCase));
     describe("notices and deliveries", () => noticeCases(ledgerCase));
+    describe("streams of calls", () => streamCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }

@@ -69,6 +69,7 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
     exitNow: (code) => exits.push(code),
     delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1, followMs: 1 },
     compose: async () => ({ ...nothingComposed, ...around.compose }),
+    boxes: async () => Promise.reject(new Error("this command line has no boxes")),
   };
   return {
     ended: runCli(args, io),

@@ -1,6 +1,6 @@
 // A driver with everything around it in a test's hands: clock, ledger, streams; the hub is the real one.
 import type { CallIdentity } from "../../packages/runtime/src/call/types.ts";
-import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
+import { Driver, type Consult } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
 import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";
@@ -19,6 +19,8 @@ export class HandDriver {
   readonly figures: (readonly [name: string, labels: Labels, value: number])[] = [];
   readonly logged: string[] = [];
   readonly driver: Driver;
+  /** What a test answers itself; all else is allowed, and closes without a word. */
+  consult: Partial<Consult> = {};
 
   constructor() {
     const log = (_fields: object, message: string): void => void this.logged.push(message);
@@ -34,10 +36,10 @@ export class HandDriver {
       },
       factsFor: async () => believed,
       consult: {
-        recheck: async () => ({ epoch: this.hub.epoch, until: Number.POSITIVE_INFINITY }),
-        endApproval: async () => undefined,
-        trigger: async () => undefined,
-        vet: async () => [],
+        recheck: async (call) => this.consult.recheck?.(call) ?? { epoch: this.hub.epoch, until: Number.POSITIVE_INFINITY },
+        endApproval: async (call, happening) => this.consult.endApproval?.(call, happening),
+        trigger: async (call, outcome) => this.consult.trigger?.(call, outcome),
+        vet: async (offer) => this.consult.vet?.(offer) ?? [],
         said: () => undefined,
         given: () => undefined,
         told: () => undefined,

@@ -38,6 +38,8 @@ export const believed: ToolFacts = { check: believe, integrity: { identities: []
 
 export interface WorkerSays {
   readonly tenant?: string;
+  readonly principal?: string;
+  readonly imageDigest?: string;
   readonly incarnation?: string;
   readonly capacity?: number;
   /** Tool → max concurrency, all of version 1.0.0. */
@@ -131,9 +133,21 @@ export class HandHub {
     return this.hub.admit({ identity, edited: null, facts: believed, clearance: this.clearance() }, this.now);
   }
 
+  /** Admitted as a call that people are asked about, under `apr_1`. */
+  park(callId: string, changes: Partial<CallIdentity> = {}): number {
+    const identity = identityOf({ callId, admittedAt: this.now, ...changes });
+    const question = { approvalId: "apr_1", asked: { approval_id: "apr_1" } };
+    return this.hub.park({ identity, edited: null, facts: believed, clearance: this.clearance(), ...question }, this.now);
+  }
+
+  /** What comes of the approval, with nothing beside it in the unit. */
+  decide(callId: string, happening: Happening, clearance: Clearance = this.clearance()) {
+    return this.hub.decide("acme", callId, happening, { guards: [], writes: [] }, clearance, this.now);
+  }
+
   connect(workerId: string, says: WorkerSays = {}): number {
     const session = ++this.#sessions;
-    this.hub.connect(session, { tenant: says.tenant ?? "acme", principal: "service:worker" }, this.now);
+    this.hub.connect(session, { tenant: says.tenant ?? "acme", principal: says.principal ?? "service:worker" }, this.now);
     this.say(session, register(workerId, says));
     return session;
   }
@@ -175,7 +189,7 @@ export function register(workerId: string, says: WorkerSays = {}): Extract<Worke
     type: "register",
     workerId,
     incarnation: says.incarnation ?? "i1",
-    imageDigest: "",
+    imageDigest: says.imageDigest ?? "",
     pool: "",
     labels: {},
     handlers: Object.entries(tools).map(([tool, maxConcurrency]) => ({ tool, version: "1.0.0", maxConcurrency, descriptorHash: "" })),

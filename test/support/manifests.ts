@@ -29,7 +29,17 @@ export interface RuleText {
   readonly then: Readonly<Record<string, unknown>>;
 }
 
-export function policyDocument({ name, version = "1.0.0", level = "tenant", project, match = {}, when, missing, mode, then }: RuleText) {
+export function policyDocument({
+  name,
+  version = "1.0.0",
+  level = "tenant",
+  project,
+  match = {},
+  when,
+  missing,
+  mode,
+  then,
+}: RuleText) {
   return {
     apiVersion: "signalbox.dev/v1",
     kind: "Policy",

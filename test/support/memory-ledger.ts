@@ -12,7 +12,7 @@ interface Waiting {
   readonly go: () => void;
 }
 
-type Kept = "commit" | "probe" | "getCall" | "attempts" | "approval" | "dueApprovals" | "nextApprovalAt" | "countCalls";
+type Kept = "commit" | "flush" | "probe" | "getCall" | "attempts" | "approval" | "dueApprovals" | "nextApprovalAt" | "countCalls";
 
 export class MemoryLedger implements Pick<Ledger, Kept> {
   readonly calls = new Map<string, Call>();
@@ -52,6 +52,14 @@ export class MemoryLedger implements Pick<Ledger, Kept> {
 
   get waiting(): string[][] {
     return this.#waiting.map(({ unit }) => unitWords(unit.writes));
+  }
+
+  /** Resolves when everything that was handed over before is written, or has failed. */
+  flush(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.holding) this.#waiting.push({ unit: { writes: [] }, go: resolve });
+    else queueMicrotask(resolve);
+    return promise;
   }
 
   async probe(): Promise<void> {

@@ -2,7 +2,8 @@
 import { SignalboxError } from "@signalbox/protocol";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { ToolRecord, ToolVersion } from "../../packages/runtime/src/registry/types.ts";
-import type { CallFollower, Asked, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
+import type { Asked, CallFollower, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
+import type { StreamEvent } from "../../packages/runtime/src/stream/types.ts";
 import type { Grant, Key, Principal } from "../../packages/runtime/src/tenancy/types.ts";
 import { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
 import { scriptedGovernance } from "./scripted-governance.ts";
@@ -298,13 +299,17 @@ function recorded(script: Service, reached: Reached[]): Service {
   return copy as unknown as Service;
 }
 
-/** Three events that are there, and the end. */
+/** Two events and the end, all there. */
 function scriptedStream(afterSeq: number): CallFollower {
-  const all = [
-    { seq: 1, at: 1_700_000_000_000, type: "start", dataJson: '{"sandbox":"application","worker":"w1","attempt":1}' },
-    { seq: 2, at: 1_700_000_000_100, type: "stdout", dataJson: '{"text":"half way\\n"}' },
-    { seq: 3, at: 1_700_000_000_200, type: "done", dataJson: '{"status":"succeeded","output":12345678901234567890}' },
-  ] as const;
-  const batch = { gap: null, events: all.filter(({ seq }) => seq > afterSeq), ended: true };
-  return { next: async () => batch, close: () => undefined, abandon: () => undefined };
+  const all: readonly StreamEvent[] = [
+    { seq: 1, at: scriptedAt + 2, type: "start", dataJson: '{"sandbox":"application","worker":"wrk_1","attempt":1}' },
+    { seq: 2, at: scriptedAt + 10, type: "stdout", dataJson: '{"text":"half way\\n"}' },
+  ];
+  const end = { seq: 3, at: scriptedAt + 30, call: scriptedCall({ outputJson: '{"n":9007199254740993}' }) };
+  return {
+    over: afterSeq >= end.seq,
+    next: async () => ({ gap: null, events: all.filter(({ seq }) => seq > afterSeq), end, leaving: false }),
+    close: () => undefined,
+    abandon: () => undefined,
+  };
 }

@@ -56,7 +56,9 @@ test("a good trace breaks no rule, nor does a call that is left open on purpose"
 test("a call that waited and was then denied keeps what it was admitted with", () => {
   const denied = { attempts: [], events: [...parked, event(3, "denied")], approvals: [asked("rejected")] };
   const records = [settled("done", "approval.rejected"), settled("denied", "call.denied")];
-  expect(brokenRules(trace({ ...denied, audit: records }, { state: "denied", eventSeq: 3, approvalId: "apr_1" }))).toEqual([]);
+  expect(
+    brokenRules(trace({ ...denied, audit: records }, { state: "denied", eventSeq: 3, approvalId: "apr_1" })),
+  ).toEqual([]);
 });
 
 const broken: readonly [name: string, trace: Trace, words: readonly string[]][] = [

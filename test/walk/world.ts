@@ -216,12 +216,12 @@ export class World {
   #clientDoes(): void {
     const random = this.#random;
     const choice = random.next();
-    if (choice < 0.7) return this.#invoke();
-    if (choice < 0.8) return this.#vote();
+    if (choice < 0.62) return this.#invoke();
+    if (choice < 0.84) return this.#vote();
     const known = [...this.store.calls.values()].slice(-40);
     if (known.length === 0 || this.#replica === undefined) return;
     const { callId, state } = random.pick(known);
-    if (choice < 0.93) return void this.#replica.driver.happen(tenant, callId, { type: "cancel", by: "user:walk" });
+    if (choice < 0.94) return void this.#replica.driver.happen(tenant, callId, { type: "cancel", by: "user:walk" });
     if (state === "indeterminate") this.#resolve(callId);
   }
 
@@ -242,7 +242,7 @@ export class World {
     const identity = this.#identity();
     const { told } = replica.driver.waiters.listen(waitKey(tenant, identity.callId));
     void told.then((call) => replica.life.alive && this.told.push(call));
-    const admission = this.#random.chance(0.2) ? this.#judged(replica, { ...identity, principal: governed, inputJson: someAmount(this.#random) }) : this.#unasked(replica, identity);
+    const admission = this.#random.chance(0.15) ? this.#judged(replica, { ...identity, principal: governed, inputJson: someAmount(this.#random) }) : this.#unasked(replica, identity);
     admission?.then(
       (outcome) => {
         if (outcome.applied && replica.life.alive) this.acknowledged.push(keyOf(identity));

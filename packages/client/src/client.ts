@@ -2,6 +2,8 @@
 import { askWith, segment, spliced, textOf, verbsOf } from "./ask.ts";
 import type { Ask, AskOptions } from "./ask.ts";
 import { defaultPorts } from "./default-ports.ts";
+import { files } from "./files.ts";
+import type { FilesClient } from "./files.ts";
 import { governance } from "./governance.ts";
 import type { GovernanceClient } from "./governance.ts";
 import { tools } from "./tools.ts";
@@ -69,6 +71,7 @@ export interface Client extends GovernanceClient {
     options?: AskOptions,
   ): Promise<Execution>;
   readonly tools: ToolsClient;
+  readonly files: FilesClient;
   readonly keys: {
     list(options?: AskOptions): Promise<Page<Key>>;
     /** The secret is in this answer and nowhere else, ever. */
@@ -110,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
     attemptsMax: options.attemptsMax ?? clientLimits.attemptsMax,
     requestTimeoutMs: options.requestTimeoutMs ?? clientLimits.requestTimeoutMs,
   });
-  return { ...calls(ask), ...administration(ask), ...governance(ask), tools: tools(ask) };
+  return { ...calls(ask), ...administration(ask), ...governance(ask), tools: tools(ask), files: files(ask) };
 }
 
 function calls(ask: Ask): Pick<Client, "invoke" | "get" | "list" | "events" | "cancel" | "resolve"> {

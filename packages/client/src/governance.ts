@@ -96,8 +96,8 @@ export interface ProjectsClient {
 export interface FreezesClient {
   list(query?: PageQuery, options?: AskOptions): Promise<Page<Freeze>>;
   /** Stops dispatch at once; without `tool` that of all tools. */
-  freeze(what?: { readonly tool?: string; readonly reason?: string }, options?: AskOptions): Promise<Freeze>;
-  lift(what?: { readonly tool?: string }, options?: AskOptions): Promise<{ readonly lifted: boolean }>;
+  freeze(what?: { readonly tool?: string; readonly tenant?: string; readonly reason?: string }, options?: AskOptions): Promise<Freeze>;
+  lift(what?: { readonly tool?: string; readonly tenant?: string }, options?: AskOptions): Promise<{ readonly lifted: boolean }>;
 }
 
 export interface WebhooksClient {

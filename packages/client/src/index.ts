@@ -2,6 +2,7 @@
 export { createClient } from "./client.ts";
 export type { AskOptions } from "./ask.ts";
 export type { Client, ClientOptions, WithOutputText } from "./client.ts";
+export type { FilesClient, PackageFile, StoredFile, StoredPackage } from "./files.ts";
 export { SignalboxApiError } from "./errors.ts";
 export type { ApiErrorFacts, ClientErrorCode } from "./errors.ts";
 export type {

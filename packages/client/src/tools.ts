@@ -8,10 +8,13 @@ export interface ToolsClient {
   /** `search`: words that must all occur in a tool's name, description, category, owner or labels. */
   list(query?: ToolQuery, options?: AskOptions): Promise<Page<Tool>>;
   get(tool: string, query?: { readonly version?: string }, options?: AskOptions): Promise<ToolDetail>;
-  /** @param manifest a manifest as data, or as YAML text */
+  /**
+   * @param manifest a manifest as data, or as YAML text
+   * @param how `package`: the digest of what `files.putPackage` stored, for a tool that runs in a box
+   */
   register(
     manifest: object | string,
-    how?: { readonly activate?: boolean },
+    how?: { readonly activate?: boolean; readonly package?: string },
     options?: AskOptions,
   ): Promise<RegisteredTool>;
   activate(tool: string, version: string, options?: AskOptions): Promise<Tool>;
@@ -53,8 +56,9 @@ export function tools(ask: Ask): ToolsClient {
   return {
     list: async (query = {}, how) => (await get("/v1/tools", { ...query }, how)) as Page<Tool>,
     get: async (tool, query = {}, how) => (await get(place(tool), query, how)) as ToolDetail,
-    async register(manifest, { activate } = {}, how) {
-      return (await ask(documentRequest("/v1/tools", manifest, { activate }), how)).body as RegisteredTool;
+    async register(manifest, { activate, package: digest } = {}, how) {
+      const request = documentRequest("/v1/tools", manifest, { activate, package: digest });
+      return (await ask(request, how)).body as RegisteredTool;
     },
     activate: async (tool, version, how) => (await post(`${place(tool)}/activate`, { version }, true, how)) as Tool,
     rollBack: async (tool, to = {}, how) => (await post(`${place(tool)}/rollback`, to, false, how)) as RolledBack,

@@ -25,6 +25,8 @@ export interface Request {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly bodyText?: string;
+  /** In place of `bodyText`, for what is no text. */
+  readonly bodyBytes?: Uint8Array<ArrayBuffer>;
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** True where a repeat of this request has no second effect. */
@@ -96,7 +98,8 @@ async function sendOnce(
   const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
   const headers: Record<string, string> = { accept: "application/json", ...request.headers };
   if (settings.key !== undefined) headers["authorization"] = `Bearer ${settings.key}`;
-  if (request.bodyText !== undefined) headers["content-type"] = request.contentType ?? "application/json";
+  const body = request.bodyText ?? request.bodyBytes;
+  if (body !== undefined) headers["content-type"] = request.contentType ?? "application/json";
   try {
     const response = await ports.fetch(requestUrl(settings.url, request), {
       method: request.method,
@@ -104,7 +107,7 @@ async function sendOnce(
       signal,
       // A redirect would carry the key to wherever it points.
       redirect: "error",
-      ...(request.bodyText === undefined ? {} : { body: request.bodyText }),
+      ...(body === undefined ? {} : { body }),
     });
     return { response, text: await readText(response) };
   } catch (cause) {

@@ -104,17 +104,20 @@ export class SignalboxError extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
   /** Set when a ledger row exists for the refused request. */
   readonly executionId: string | undefined;
+  /** Set where it is otherwise than the table says. */
+  readonly retryable: boolean | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: Readonly<Record<string, unknown>>; executionId?: string; cause?: unknown } = {},
+    more: { details?: Readonly<Record<string, unknown>>; executionId?: string; retryable?: boolean; cause?: unknown } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = "SignalboxError";
     this.code = code;
     this.details = more.details;
     this.executionId = more.executionId;
+    this.retryable = more.retryable;
   }
 }
 

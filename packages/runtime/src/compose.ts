@@ -1,6 +1,7 @@
 // The composition root: one function per deployment mode, and the only place that knows what is plugged into what.
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
+import { fileURLToPath } from "node:url";
 import { limits, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Worker } from "@signalbox/worker";
 import { serveEcho } from "./adapters/builtin/echo.ts";
@@ -16,6 +17,7 @@ import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
 import { createLog, type LogForm } from "./adapters/system/log.ts";
 import { createSeal } from "./adapters/system/seal.ts";
 import { webhookDoor } from "./adapters/webhooks/door.ts";
+import { keepBoxWorker, type BoxChild } from "./boxes/child.ts";
 import { hubLimits } from "./config.ts";
 import type { Clock, Log } from "./corridor/ports.ts";
 import type { WorkerIdentity } from "./dispatch/types.ts";
@@ -36,9 +38,15 @@ export interface DevOptions {
   readonly toolsDirs: readonly string[];
   /** Every policy below these folders is published at start. */
   readonly policiesDirs?: readonly string[];
+  /** Boxes at once; 0 = no sandbox worker is started, and sandbox tools need one that was started by hand. */
+  readonly boxes?: number;
+  /** Takes native boxes whose limits are watched, not enforced, where the host has no control groups. */
+  readonly acceptWatchedLimits?: boolean;
   /** Lets webhooks go to loopback and private networks. */
   readonly allowPrivateWebhooks?: boolean;
   readonly drainMs?: number;
+  /** How long a call may wait for a worker; 30 s unless said otherwise. */
+  readonly queueWaitMs?: number;
   readonly log?: LogForm;
 }
 
@@ -85,7 +93,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       base64url,
       meters,
       log,
-      limits: hubLimits,
+      limits: options.queueWaitMs === undefined ? hubLimits : { ...hubLimits, queueWaitMs: options.queueWaitMs },
       webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
       seal: createSeal(auditKey(folder), "webhooks"),
     });
@@ -101,11 +109,12 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       writeClientFile(folder, { url: openUrl, key: keys.admin, platform_key: keys.operator, grpc: hostPort(options.host, parts.grpc.port) });
     } catch (error) {
       // Open doors would keep the process from ending.
-      await running({ ...all, drainMs: 0 }).stop();
+      await running({ ...all, boxes: undefined, drainMs: 0 }).stop();
       throw error;
     }
     parts.grpc.setServing(true);
-    return running(all);
+    const boxes = startBoxes(options, { address: hostPort(options.host, parts.grpc.port), key: keys.boxes, folder, log });
+    return running({ ...all, boxes });
   } catch (error) {
     await ledger.close();
     throw error;
@@ -122,6 +131,30 @@ async function takeFolders(runtime: Runtime, options: DevOptions, log: Log): Pro
   await publishPolicies(runtime, policiesDirs);
   await registerTools(runtime, toolsDirs, log);
 }
+
+function startBoxes(
+  { boxes = boxesDefault, acceptWatchedLimits = false }: DevOptions,
+  place: { readonly address: string; readonly key: string; readonly folder: DataFolder; readonly log: Log },
+): BoxChild | undefined {
+  if (boxes === 0) return undefined;
+  const { address, key, folder, log } = place;
+  return keepBoxWorker({
+    cli: fileURLToPath(new URL("../bin/signalbox.js", import.meta.url)),
+    address,
+    key,
+    store: folder.storeFolder,
+    capacity: boxes,
+    acceptWatchedLimits,
+    log,
+    onProved: (probes) => {
+      const works = Object.entries(probes).filter(([, { ok }]) => ok);
+      if (works.length === 0) log.warn({ probes }, "no box works here, so sandbox tools are refused; 'signalbox doctor' says what is missing");
+      else log.info({ backends: works.map(([name]) => name) }, "the sandbox worker is ready");
+    },
+  });
+}
+
+const boxesDefault = 16;
 
 interface Parts {
   readonly http: HttpDoor;
@@ -198,6 +231,7 @@ function running(
   all: Parts & {
     readonly runtime: Runtime;
     readonly ledger: Ledger;
+    readonly boxes: BoxChild | undefined;
     readonly echo: Worker;
     readonly echoRuns: Promise<void>;
     readonly folder: DataFolder;
@@ -210,7 +244,8 @@ function running(
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     grpc.setServing(false);
-    await runtime.drain(drainMs);
+    // Its calls end through the doors that are open still.
+    await Promise.all([runtime.drain(drainMs), all.boxes?.stop(drainMs)]);
     await http.close(closeGraceMs);
     await echo.close();
     await echoRuns;

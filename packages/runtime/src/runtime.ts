@@ -117,12 +117,16 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     async drain(ms) {
       const drained = driver.drain(ms);
       leaving.abort();
-      return drained;
+      const { idle } = await drained;
+      // Only now: whoever follows a call that ends meanwhile hears its end here.
+      streams.leave();
+      return { idle };
     },
     async stop() {
       approvals.stop();
       await webhooks.stop();
       driver.stop();
+      await streams.stop();
     },
   };
 }

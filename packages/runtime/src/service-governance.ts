@@ -145,9 +145,12 @@ export interface RegistryService {
 }
 
 export interface BrakeService {
-  /** Stops dispatch of the caller's tenant (or of one tool in it) at once. */
-  freeze(asked: Asked, tool: string, reason: string): Promise<Freeze>;
-  unfreeze(asked: Asked, tool: string): Promise<{ readonly lifted: boolean }>;
+  /**
+   * Stops dispatch of the caller's tenant (or of one tool in it) at once. The platform's operator stops every tenant, or
+   * the one that is named.
+   */
+  freeze(asked: Asked, tool: string, reason: string, tenant?: string): Promise<Freeze>;
+  unfreeze(asked: Asked, tool: string, tenant?: string): Promise<{ readonly lifted: boolean }>;
   listFreezes(asked: Asked): Promise<readonly Freeze[]>;
 }
 

@@ -44,7 +44,9 @@ export interface ExecutionDetail {
 }
 
 export interface CallFollower {
-  /** Waits for what is new, at most `ms`; a batch without events that has not ended = nothing came in time. */
+  /** True where the reader has everything, the end included. */
+  readonly over: boolean;
+  /** Waits for what is new, at most `ms`; an empty batch = nothing came in time. Not asked again after the end, or when the runtime leaves. */
   next(ms: number): Promise<Batch>;
   close(): void;
   /** Cancels the call, for who went away and had asked for that. */
@@ -120,8 +122,11 @@ export interface Service extends GovernanceService {
   getExecution(asked: Asked, executionId: string): Promise<ExecutionDetail>;
   /** The ordered events after a seq, oldest first. */
   listEvents(asked: Asked, executionId: string, afterSeq: number, limit: number): Promise<readonly CallEvent[]>;
-  /** Follows the ordered stream of a call from behind a seq on; whoever has enough closes it. */
-  follow(asked: Asked, executionId: string, afterSeq: number): Promise<CallFollower>;
+  /**
+   * Follows the ordered stream of a call from behind a seq on (0: from the beginning); whoever has enough closes it.
+   * @param how `answering`: it is the answer to an invoke of this caller, and no more right is asked for
+   */
+  follow(asked: Asked, executionId: string, afterSeq: number, how?: { readonly answering?: boolean }): Promise<CallFollower>;
   listExecutions(asked: Asked, query: ExecutionQuery): Promise<Page<Call>>;
   /** Idempotent. `stopping` is true while the worker has yet to confirm. */
   cancel(asked: Asked, executionId: string): Promise<{ readonly call: Call; readonly stopping: boolean }>;

@@ -1,7 +1,7 @@
 // What a runtime on one machine starts with: its tenants and their first keys, the built-in tool, and the documents of named folders.
 import { makeId, SignalboxError } from "@signalbox/protocol";
 import { echoManifest } from "./adapters/builtin/echo.ts";
-import { readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
+import { readClientFile, readWorkerKey, writeClientFile, writeWorkerKey, type DataFolder } from "./adapters/files/data-folder.ts";
 import { findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
 import { inlined, readSource } from "./adapters/files/manifest-source.ts";
 import { base64url, sha256 } from "./adapters/system/crypto.ts";
@@ -24,18 +24,23 @@ export interface Setting {
 export interface LocalKeys {
   readonly admin: string;
   readonly operator: string;
+  /** Of the sandbox worker; in a file of its own. */
+  readonly boxes: string;
 }
 
 interface Owner {
   readonly tenant: string;
   readonly principal: string;
   readonly label: string;
+  readonly scopes: Key["scopes"];
 }
 
 const project = "default";
-const admin: Owner = { tenant: "default", principal: "user:admin", label: "first admin key" };
+const admin: Owner = { tenant: "default", principal: "user:admin", label: "first admin key", scopes: ["*"] };
 /** Whoever runs the machine: may write policies and tools that bind every tenant. */
-const operator: Owner = { tenant: platformTenant, principal: "user:operator", label: "operator key" };
+const operator: Owner = { tenant: platformTenant, principal: "user:operator", label: "operator key", scopes: ["*"] };
+/** May connect as a worker, and nothing else. */
+const boxWorker: Owner = { tenant: platformTenant, principal: "service:sandbox-worker", label: "sandbox worker", scopes: ["workers:connect"] };
 
 /** What the client file says until the doors are open: addresses at which nobody listens, never another runtime's. */
 const noDoors = { url: "http://127.0.0.1:9", grpc: "127.0.0.1:9" };
@@ -52,7 +57,17 @@ export async function ensureTenants(setting: Setting): Promise<LocalKeys> {
   // The file first: a crash in between leaves a key that opens nothing, never a runtime that nobody can open.
   if (made.size > 0) writeClientFile(setting.folder, { ...noDoors, key: keys.admin, platform_key: keys.operator });
   for (const owner of missing) await makeTenant(setting, owner, made.get(owner.tenant)?.key);
-  return keys;
+  return { ...keys, boxes: await workerKey(setting) };
+}
+
+/** The key in its file, if it still opens the door; else a new one. */
+async function workerKey(setting: Setting): Promise<string> {
+  const text = readWorkerKey(setting.folder);
+  const known = text === undefined ? undefined : await setting.ledger.keyByHash(sha256(text));
+  if (text !== undefined && known !== undefined && known.revokedAt === null) return text;
+  const fresh = await addKey(setting, boxWorker);
+  writeWorkerKey(setting.folder, fresh);
+  return fresh;
 }
 
 async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key: Key | undefined): Promise<void> {
@@ -96,7 +111,7 @@ async function addKey(setting: Setting, owner: Owner): Promise<string> {
 }
 
 /** New keys for both, as `keys reset --local` makes them. */
-export async function renewKeys(setting: Setting): Promise<LocalKeys> {
+export async function renewKeys(setting: Setting): Promise<Omit<LocalKeys, "boxes">> {
   return { admin: await addKey(setting, admin), operator: await addKey(setting, operator) };
 }
 
@@ -104,7 +119,7 @@ function setUpAudit(now: number, tenant: string, action: string, details: Readon
   return { ts: now, tenant, project, principal: "service:signalbox", status: "done", action, details };
 }
 
-function newKey({ clock, chance }: Setting, { tenant, principal, label }: Owner): { key: Key; secret: string } {
+function newKey({ clock, chance }: Setting, { tenant, principal, label, scopes }: Owner): { key: Key; secret: string } {
   const now = clock.now();
   const keyId = makeId("key", now, chance.bytes(10));
   const secret = makeKeyText(keyId.slice("key_".length), base64url(chance.bytes(32)));
@@ -115,7 +130,7 @@ function newKey({ clock, chance }: Setting, { tenant, principal, label }: Owner)
     label,
     principal,
     project,
-    scopes: ["*"],
+    scopes,
     roles: [],
     createdAt: now,
     expiresAt: null,

@@ -35,6 +35,8 @@ export interface ToolContext {
    * @throws TypeError when the payload is not JSON, RangeError when it is over 256 KiB or the type over 128 characters
    */
   emit(eventType: string, payload: unknown): void;
+  /** The same for a payload that is JSON text already; its digits are kept. */
+  emitJson(eventType: string, payloadJson: string): void;
   /**
    * Values of secrets that the tool's manifest declares, by name.
    * Rejects with a ToolError `secret_refused` that names what was not granted, and with `CallStopped` when the call stops.
@@ -96,6 +98,9 @@ export function createRun({ invoke, startedAtWallMs, tell }: RunOptions): Run {
           payloadJson: payloadJsonOf(payload),
         });
       },
+      emitJson(eventType, payloadJson) {
+        tell({ type: "emit", callId, fence, eventType: checkEventType(eventType), payloadJson: checkPayload(payloadJson) });
+      },
       secrets: secrets.ask,
     },
   };
@@ -109,7 +114,11 @@ function checkEventType(eventType: string): string {
 }
 
 function payloadJsonOf(payload: unknown): string {
-  const json = wellFormedJson(stringifyWithBigInts(payload)).text;
+  return checkPayload(stringifyWithBigInts(payload));
+}
+
+function checkPayload(text: string): string {
+  const json = wellFormedJson(text).text;
   if (utf8Bytes(json) > limits.eventPayloadBytesMax) {
     throw new RangeError(
       `an event's payload has at most ${limits.eventPayloadBytesMax} bytes: emit a reference instead`,

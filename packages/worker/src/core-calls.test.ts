@@ -366,12 +366,14 @@ describe("what handlers say", () => {
     ]);
   });
 
-  test("a handler that writes without end is not listened to after 16 MiB", () => {
+  test("a handler that writes without end is not listened to after 16 MiB, which is said once", () => {
     const worker = online();
     worker.hear(safe);
     const chunk = new Uint8Array(1024 * 1024);
     for (let n = 0; n < 16; n++)
       expect(worker.take({ type: "output", ...c1, channel: "stdout", chunk })).toHaveLength(16);
+    const cut = { type: "output", ...c1, seq: 257, channel: "log", chunk: new TextEncoder().encode("output is cut here: a call may write 16777216 bytes\n") } as const;
+    expect(worker.take({ type: "output", ...c1, channel: "stdout", chunk })).toEqual([send(cut)]);
     expect(worker.take({ type: "output", ...c1, channel: "stdout", chunk })).toEqual([]);
   });
 

@@ -27,6 +27,7 @@ const heldCharsMax = 256 * 1024 * 1024;
 const heldResultsMax = 10_000;
 /** What one handler may write; the runtime keeps less of it, and this stops a handler that writes without end. */
 const outputBytesPerCallMax = 16 * limits.outputStreamBytesMax;
+const cutNotice = new TextEncoder().encode(`output is cut here: a call may write ${outputBytesPerCallMax} bytes\n`);
 const backlogBytesMax = 1024 * 1024;
 
 type NackWords = readonly [reason: Nack["reason"], code: string, message: string];
@@ -326,8 +327,12 @@ export function onHandlerSays(state: CoreState, input: WorkerInput & { type: "pr
         const chunk = input.chunk.subarray(at, at + limits.outputChunkBytesMax);
         live.outputSeq += 1; // also for what is dropped: the gap says that something is missing
         live.outputBytes += chunk.length;
-        if (live.outputBytes > outputBytesPerCallMax) continue;
-        post(state, { type: "output", ...lease, seq: live.outputSeq, channel: input.channel, chunk }, chunk.length);
+        if (live.outputBytes <= outputBytesPerCallMax) {
+          post(state, { type: "output", ...lease, seq: live.outputSeq, channel: input.channel, chunk }, chunk.length);
+        } else if (live.outputBytes - chunk.length <= outputBytesPerCallMax) {
+          // In place of the first chunk that is dropped: whoever follows the call must not take this for all of it.
+          post(state, { type: "output", ...lease, seq: live.outputSeq, channel: "log", chunk: cutNotice }, cutNotice.length);
+        }
       }
   }
 }

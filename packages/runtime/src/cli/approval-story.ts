@@ -130,6 +130,7 @@ function next(approval: ShownApproval): string {
   if (approval.may_not_vote !== null) return `signalbox approvals show ${id} --watch\n`;
   const hash = `--args-hash ${plainLine(approval.args_hash)}`;
   const understood = approval.comprehension ? " --comprehended" : "";
+  if (approval.kind === "resolve") return resolving(approval, { id, hash, understood });
   return facts([
     ["yes", `signalbox approvals approve ${id} ${hash}${understood}`],
     [
@@ -137,6 +138,18 @@ function next(approval: ShownApproval): string {
       approval.kind === "call" ? `signalbox approvals approve ${id} ${hash}${understood} --args '<json>'` : undefined,
     ],
     ["no", `signalbox approvals reject ${id} ${hash} --comment '<why>'`],
+  ]);
+}
+
+/** A plain yes would sound like "it happened", and means the opposite. */
+function resolving(
+  { execution_id: call }: ShownApproval,
+  { id, hash, understood }: { readonly id: string; readonly hash: string; readonly understood: string },
+): string {
+  return facts([
+    ["it did not happen: run it again", `signalbox approvals approve ${id} ${hash}${understood}`],
+    ["give it up: it failed", `signalbox approvals reject ${id} ${hash} --comment '<why>'`],
+    ["it happened", `signalbox calls resolve ${plainLine(call ?? "")} confirm --output '<json>'`],
   ]);
 }
 

@@ -29,8 +29,14 @@ export function progressWords(approval: Pick<Approval, "routes">): string {
 }
 
 /** What becomes of it when nobody decides. */
-export function onTimeoutText({ on_timeout, escalate_to }: Pick<Approval, "on_timeout" | "escalate_to">): string {
+export function onTimeoutText({
+  kind,
+  on_timeout,
+  escalate_to,
+}: Pick<Approval, "kind" | "on_timeout" | "escalate_to">): string {
   if (on_timeout === "escalate") return `${escalate_to ?? "somebody else"} is asked`;
+  // Time says nothing about what happened.
+  if (kind === "resolve") return "its end stays unknown";
   return on_timeout === "allow" ? "it is allowed" : "it is denied";
 }
 

@@ -99,14 +99,15 @@ function errorObject(error: SignalboxApiError): unknown {
   return { error: { code, message, type: "client", retryable, details: {} } };
 }
 
-/** Of an invalid request: `fields` that the door refused, or `errors` that the tool's schema found. */
+/** Of an invalid request: `fields` that the door refused, `errors` that the tool's schema found, `problems` of a document. */
 function faultLines(details: Readonly<Record<string, unknown>>): readonly string[] {
-  const found = details["fields"] ?? details["errors"];
+  const found = details["fields"] ?? details["errors"] ?? details["problems"];
   const fields = Array.isArray(found) ? (found as readonly unknown[]) : [];
   const lines = fields.slice(0, faultsShownMax).flatMap((field) => {
     if (typeof field !== "object" || field === null || !("message" in field)) return [];
-    const pointer = "pointer" in field ? String(field.pointer) : "";
-    return [plainLine(`${pointer === "" ? "(whole)" : pointer}: ${String(field.message)}`)];
+    const pointer = "pointer" in field ? String(field.pointer) : "path" in field ? String(field.path) : "";
+    const hint = "hint" in field ? ` (${String(field.hint)})` : "";
+    return [plainLine(`${pointer === "" ? "(whole)" : pointer}: ${String(field.message)}${hint}`)];
   });
   return fields.length > faultsShownMax ? [...lines, `and ${fields.length - faultsShownMax} more`] : lines;
 }

@@ -1,5 +1,7 @@
 // What a command needs of its surroundings, as an argument: a terminal, an environment, and the runtime's own modes.
 import type { DevOptions, DevRuntime } from "../compose.ts";
+import type { BoxWorker, BoxWorkerOptions } from "../boxes/worker.ts";
+import type { Probe, SandboxBackend } from "../sandbox/types.ts";
 import type { AuditVerdict } from "../ledger/audit.ts";
 
 export interface Sink {
@@ -29,6 +31,7 @@ export interface Io {
   readonly exitNow: (code: number) => void;
   readonly delays: Delays;
   readonly compose: () => Promise<Compose>;
+  readonly boxes: () => Promise<Boxes>;
 }
 
 export interface Delays {
@@ -39,6 +42,13 @@ export interface Delays {
   readonly lookMsMax: number;
   /** Between two looks of a `--watch`, where `--interval` says nothing. */
   readonly followMs: number;
+}
+
+/** What `worker` and `doctor` ask of the sandbox worker's own composition root. */
+export interface Boxes {
+  startBoxWorker(options: BoxWorkerOptions): Promise<BoxWorker>;
+  makeBackends(options: Pick<BoxWorkerOptions, "allowBestEffortLimits" | "log">): readonly SandboxBackend[];
+  probeAll(backends: readonly SandboxBackend[]): Promise<Readonly<Record<string, Probe>>>;
 }
 
 /** What the commands that work on the local data folder, and `dev`, ask of the composition root. */

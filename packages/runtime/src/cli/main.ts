@@ -24,6 +24,7 @@ const io: Io = {
   exitNow: (code) => process.exit(code),
   delays: { progressAfterMs: 1_000, lookFirstMs: 200, lookMsMax: 2_000, followMs: 1_000 },
   compose: () => import("../compose.ts"),
+  boxes: () => import("../boxes/worker.ts"),
 };
 
 // `signalbox calls list | head` closes the pipe early; that is no error of anybody.

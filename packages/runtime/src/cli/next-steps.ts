@@ -43,16 +43,28 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
       return "ask an administrator for a key with that scope: signalbox keys create";
     // A vote that was refused says so with a reason; what is missing then is another person, or a role.
     if (context.approvalId !== undefined && typeof context.details["reason"] === "string") {
-      const still = context.details["reason"] === "edit_denied" ? "nothing has changed, and the question is still open: " : "";
+      const still =
+        context.details["reason"] === "edit_denied" ? "nothing has changed, and the question is still open: " : "";
       return `${still}signalbox approvals show ${context.approvalId}`;
     }
+    if (context.details["reason"] === "tool_disabled") return `signalbox tools enable ${context.tool ?? "<tool>"}`;
+    // No rule denied it: a level's default did.
+    if (context.details["decision_id"] !== undefined)
+      return `see what the rules say of it: signalbox policies explain ${context.tool ?? "<tool>"}`;
     return "ask an administrator for the permission named above: signalbox grants create";
   },
   policy_error: ({ policy }) => policy ?? "the policy itself is broken; an administrator has to correct it",
-  integrity_violation: "compare the worker's build with the identities and digests that the tool's manifest allows",
+  integrity_violation: (context) =>
+    typeof context.details["version"] === "string" || context.details["reason"] === "quarantined"
+      ? showTool(context)
+      : "compare the worker's build with the identities and digests that the tool's manifest allows",
   approval_denied: showApproval(showCall),
   approval_expired: "make the call again, and have it approved in time",
-  tool_not_found: "signalbox tools list",
+  tool_not_found: (context) => {
+    const { did_you_mean: near, versions } = context.details;
+    if (Array.isArray(near) && near.length > 0) return `did you mean ${near.join(" or ")}?`;
+    return Array.isArray(versions) && versions.length > 0 ? showTool(context) : "signalbox tools list";
+  },
   execution_not_found: "signalbox calls list",
   key_not_found: "signalbox keys list",
   grant_not_found: "signalbox grants list",
@@ -64,7 +76,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   route_not_found: "check the URL: this runtime may be older than this command line (signalbox status)",
   invalid_input: ({ tool }) =>
     tool === undefined
-      ? "correct what is named above and try again"
+      ? "correct what is named here and try again"
       : `compare with the schema: signalbox tools show ${tool} --json`,
   payload_too_large: "send less, or pass a reference in place of the data",
   idempotency_conflict: "use another --idempotency-key, or the same tool, version and input as the first time",

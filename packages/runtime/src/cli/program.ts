@@ -16,6 +16,8 @@ import { addStatus } from "./commands/status.ts";
 import { addTools } from "./commands/tools.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addWorker } from "./commands/worker.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { version } from "../version.ts";
 import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
@@ -82,6 +84,8 @@ function buildProgram(io: Io, result: Result): Command {
     addGrants,
     addWebhooks,
     addAudit,
+    addWorker,
+    addDoctor,
   ])
     add(program, runs);
   addCompletion(program, runs);

@@ -170,10 +170,11 @@ export class Approvals {
         });
       }
       const next = (await ledger.nextApprovalAt()) ?? Number.POSITIVE_INFINITY;
-      this.#arm(failed ? clock.now() + sweepAgainMs : next);
+      // One that was opened while this was read may be over sooner.
+      this.dueBy(failed ? clock.now() + sweepAgainMs : next);
     } catch (error) {
       log.error({ reason: String(error) }, "approvals that are over could not be read; it is tried again");
-      this.#arm(clock.now() + sweepAgainMs);
+      this.dueBy(clock.now() + sweepAgainMs);
     }
   }
 
@@ -183,6 +184,7 @@ export class Approvals {
       const event: ApprovalHappening = { type: "due" };
       if ((await this.#carryOut(all, event, this.#step(all, event), undefined)) !== undefined) return;
     }
+    throw new Error("others write this approval at the same time");
   }
 
   /** An admission has opened an approval. */

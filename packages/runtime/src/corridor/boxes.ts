@@ -40,7 +40,14 @@ export interface BoxOrder {
   readonly runtime: Runtime;
   readonly entry: string;
   readonly packageDigest: string | null;
+  /** Whose package it is. */
+  readonly toolTenant: string;
   readonly limits: Omit<BoxLimits, "timeoutMs" | "graceMs" | "resultBytes">;
+  readonly graceMs: number;
+  readonly resultBytes: number;
+  readonly resultFrom: "fd3" | "stdout";
+  /** Types of events that the manifest declares. */
+  readonly events: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -62,6 +69,11 @@ export function chooseBox(version: ToolVersion, obligations: Obligations, offere
     runtime: executor.runtime,
     entry: executor.entry,
     packageDigest: version.packageDigest,
+    toolTenant: version.tenant,
+    graceMs: version.spec.graceMs,
+    resultBytes: shared.resultBytesMax,
+    resultFrom: executor.result ?? "fd3",
+    events: version.spec.events,
     limits: limitsOf(version, obligations),
     env,
   };
@@ -97,6 +109,7 @@ function refuseUnserved({ tool, version, spec }: ToolVersion, { egress, paths }:
   if (unserved.length === 0) return;
   throw new SignalboxError("sandbox_unavailable", `${tool}@${version} asks for ${unserved.join(", ")}, which boxes of this version do not give`, {
     details: { unserved },
+    retryable: false,
   });
 }
 

@@ -1,8 +1,9 @@
 // What a worker sent, checked: size, well-formed text, JSON, and the tool's output schema.
-import { errorBody, isSafe, limits, scanJson, utf8Bytes, wellFormed, wellFormedJson, type ErrorBody, type Result } from "@signalbox/protocol";
+import { errorBody, isSafe, limits, scanJson, utf8Bytes, wellFormed, wellFormedJson, type ErrorBody, type Result, type WorkError } from "@signalbox/protocol";
 import type { CheckedResult } from "../call/machine.ts";
 import type { Call } from "../call/types.ts";
 import type { ResultCheck } from "../dispatch/types.ts";
+import { boxCodes, exceededIn } from "../sandbox/contract-result.ts";
 import type { Hash } from "./ports.ts";
 
 /** The tool's output schema at work; undefined where the tool declares none. */
@@ -60,6 +61,8 @@ function checkedOutput(call: Call, result: Result, validate: ValidateOutput | un
 
 /** "The tool said no": its own code stands in the details, never in the place of one of ours. */
 function toolError(call: Call, result: Result): ErrorBody {
+  const box = call.sandbox === null || result.error === undefined ? undefined : boxError(call, result.error);
+  if (box !== undefined) return box;
   const said = result.error ?? { code: "unspecified", message: "the handler failed without saying why", retryable: false };
   // Cut first: a cut can leave half a surrogate pair behind.
   const message = wellFormed(said.message.slice(0, limits.errorMessageCharsMax)).text;
@@ -72,6 +75,20 @@ function toolError(call: Call, result: Result): ErrorBody {
   }
   if (said.code === "result_not_json" || said.code === "malformed_message") return errorBody("invalid_output", message, details, false);
   return errorBody("tool_error", message, details, said.retryable && isSafe(call.sideEffectClass));
+}
+
+/** What a box of ours says of itself has codes of ours; what the tool in it did stays the tool's. */
+function boxError(call: Call, said: WorkError): ErrorBody | undefined {
+  const ran = isSafe(call.sideEffectClass) ? {} : { may_have_executed: true };
+  const message = wellFormed(said.message.slice(0, limits.errorMessageCharsMax)).text;
+  const details = said.detailsJson === undefined ? {} : (toolDetails(said.detailsJson) as Record<string, unknown>);
+  const exceeded = exceededIn(said);
+  if (exceeded !== undefined) return errorBody("resource_exceeded", message, { ...details, ...exceeded, ...ran }, false);
+  if (said.code === boxCodes.noResult || said.code === boxCodes.notJson) return errorBody("invalid_output", message, { ...details, ...ran }, false);
+  // No code of the tool has run.
+  if (said.code === "box_not_provisioned") return errorBody("sandbox_unavailable", message, { sandbox: call.sandbox });
+  if (said.code === "timeout") return errorBody("timeout", message, { ...details, stop_confirmed: true, ...ran }, false);
+  return undefined;
 }
 
 function toolDetails(text: string): unknown {

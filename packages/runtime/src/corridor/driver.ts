@@ -261,7 +261,7 @@ export class Driver {
       hub.cleared(call.tenant, call.callId, await consult.recheck(call), clock.now());
     } catch (error) {
       log.error({ reason: String(error), execution_id: call.callId }, "whether a call may still run could not be found out; it waits");
-      hub.notCleared(call.tenant, call.callId, clock.now() + retryMs);
+      hub.notCleared(call.tenant, call.callId, clock.now() + retryMs, clock.now());
     }
     this.pump();
   }
@@ -273,7 +273,8 @@ export class Driver {
       await consult.endApproval(call, happening);
     } catch (error) {
       log.error({ reason: String(error), execution_id: call.callId }, "the approval of a call that ends could not be closed; it is tried again");
-      if (!this.#stopped) clock.after(retryMs, () => void this.happen(call.tenant, call.callId, happening));
+      // A deadline that has passed is looked at again by itself, and by then the call may be where other facts count.
+      if (!this.#stopped && happening.type !== "due") clock.after(retryMs, () => void this.happen(call.tenant, call.callId, happening));
     }
     this.pump();
   }

@@ -60,14 +60,17 @@ export async function follow(
   asked: Asked,
   executionId: string,
   afterSeq: number,
+  answering: boolean,
 ): Promise<CallFollower> {
   const { principal, requestId } = asked;
-  const row = hasScope(principal, "tools:invoke") ? await storable(ports.ledger.getCall(principal.tenant, executionId)) : undefined;
+  const row = await storable(ports.ledger.getCall(principal.tenant, executionId));
   // Who made a call may follow it; for those of others it takes the right to read calls.
-  if (row?.principal !== principal.name) await ports.refusals.requireScope(principal, "calls:read", requestId);
-  const call = await rowOf(ports, asked, executionId);
-  const reader = await storable(ports.streams.follow(call, afterSeq));
-  const abandon = (): void => void ports.driver.happen(call.tenant, call.callId, { type: "cancel", by: `${principal.name} (went away)` });
+  const own = row?.principal === principal.name && hasScope(principal, "tools:invoke");
+  if (!own && !answering) await ports.refusals.requireScope(principal, "calls:read", requestId);
+  if (row === undefined || !maySee(asked, row.project)) throw notFound();
+  const reader = await storable(ports.streams.follow(row, afterSeq));
+  const { tenant, callId } = row;
+  const abandon = (): void => void ports.driver.happen(tenant, callId, { type: "cancel", by: `${principal.name} (went away)` });
   return { ...reader, abandon };
 }
 

@@ -170,9 +170,13 @@ export async function kept<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    throw new SignalboxError("ledger_unavailable", "the store of files cannot be used at the moment; nothing was stored", {
-      details: { retry_after_s: 1 },
-      cause: error,
-    });
+    throw new SignalboxError(
+      "ledger_unavailable",
+      "the store of files cannot be used at the moment; nothing was stored",
+      {
+        details: { retry_after_s: 1 },
+        cause: error,
+      },
+    );
   }
 }

@@ -18,6 +18,7 @@ import {
 import { missingPermissions } from "../policy/permission.ts";
 import type { CallCounts, Subject } from "../policy/types.ts";
 import type { Directory, Holdings } from "../tenancy/directory.ts";
+import { readArgs } from "./args.ts";
 import type { Catalog, ReadyTool } from "./catalog.ts";
 import type { PolicyBook } from "./policy-book.ts";
 import type { Clock } from "./ports.ts";
@@ -191,7 +192,7 @@ export async function lookAgain(ports: GovernorPorts, call: Call, argsJson: stri
   const missing = missingFor(asking);
   if (missing.length > 0) return no("forbidden", `${call.principal} has no grant for ${missing.join(", ")} any more`, { missing });
   const begun = begin(ports, asking, call.decision.id);
-  const heard = isOver(begun) ? begun : hear(ports, begun, JSON.parse(argsJson), tool);
+  const heard = isOver(begun) ? begun : hear(ports, begun, readArgs(argsJson), tool);
   if (heard.rules === undefined) return denied(judge(ports, heard));
   // Rules that count were asked when the call was admitted.
   const judgement = judge(ports, { ...heard, rules: { ...heard.rules, waiting: [] } });

@@ -295,7 +295,8 @@ async function requireHeld(ports: InvokePorts, passage: Passage, { obligations }
   const { version } = passage.tool;
   const unheld = unheldObligation(version, obligations);
   if (unheld === undefined) return;
-  const error = new SignalboxError(unheld.code, unheld.message, unheld.details === undefined ? {} : { details: unheld.details });
+  const { code, message, details, retryable } = unheld;
+  const error = new SignalboxError(code, message, { retryable, ...(details === undefined ? {} : { details }) });
   const facts = { project: passage.project, tool: version.tool, version: version.version, inputHash: passage.inputHash };
   await ports.refusals.refuse(passage.asked.principal, passage.asked.requestId, error, facts);
 }

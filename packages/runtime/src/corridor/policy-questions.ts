@@ -172,7 +172,8 @@ async function windowsCounted(
   const windows = new Map(hearing.windows);
   for (const length of countsNeeded(deliberation).windowsMs) {
     if (windows.has(length)) continue;
-    const within = { kind: "window", from: now - length } as const;
+    // As in a call: one that is exactly as old as the window is long has left it.
+    const within = { kind: "window", from: now - length + 1 } as const;
     const { tenant, tool, principal } = subject;
     windows.set(
       length,

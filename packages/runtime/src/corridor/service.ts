@@ -50,7 +50,7 @@ export function serviceOf(ports: ServicePorts): Service {
     getExecution: (asked, id) => getExecution(ports, asked, id),
     listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
     listExecutions: (asked, query) => listExecutions(ports, asked, query),
-    follow: (asked, id, afterSeq) => follow(ports, asked, id, afterSeq),
+    follow: (asked, id, afterSeq, how) => follow(ports, asked, id, afterSeq, how?.answering === true),
     cancel: (asked, id) => cancel(ports, asked, id),
     resolve: (asked, id, answer) => resolve(ports, asked, id, answer),
     registerTool: (asked, document, options) => registerTool(ports, asked, document, options),
@@ -98,8 +98,8 @@ function governanceOf(ports: ServicePorts): GovernanceService {
     projectTools: (asked) => projectTools(ports, asked),
     listProjects: (asked) => listProjects(ports, asked),
     putProject: (asked, project, environment) => putProject(ports, asked, project, environment),
-    freeze: (asked, tool, reason) => freeze(ports, asked, tool, reason),
-    unfreeze: (asked, tool) => unfreeze(ports, asked, tool),
+    freeze: (asked, tool, reason, tenant) => freeze(ports, asked, tool, reason, tenant),
+    unfreeze: (asked, tool, tenant) => unfreeze(ports, asked, tool, tenant),
     listFreezes: (asked) => listFreezes(ports, asked),
   };
 }

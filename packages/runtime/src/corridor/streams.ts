@@ -1,14 +1,14 @@
-// What calls say while they run, for those who follow them: kept in memory while somebody may want it, and in the ledger for those who come late.
-import { wellFormedJson, type Emit, type Output, type Progress } from "@signalbox/protocol";
-import { executionJson, iso } from "../call/view.ts";
+// What calls say while they run, for those who follow them: kept in memory while somebody reads it, and in the ledger for those who come late.
+import { limits, parseJson, wellFormedJson, type Emit, type Output, type Progress } from "@signalbox/protocol";
 import { isTerminal, type Call } from "../call/types.ts";
 import type { Ledger } from "../ledger/port.ts";
 import { CallStream, type StreamBounds } from "../stream/call-stream.ts";
 import { ChannelText } from "../stream/channel-text.ts";
-import type { Batch, StreamEvent, StreamEventType } from "../stream/types.ts";
-import type { CallFollower } from "../service.ts";
+import type { StreamEventType } from "../stream/types.ts";
 import { waitKey } from "./driver.ts";
 import type { Clock, Log } from "./ports.ts";
+import { StreamKeeper, type Kept } from "./stream-keeper.ts";
+import { keptReader, liveReader, startData, type Reader } from "./stream-reader.ts";
 
 export interface StreamPorts {
   readonly ledger: Pick<Ledger, "commit" | "streamChunks" | "lastStreamSeq" | "getCall">;
@@ -18,153 +18,66 @@ export interface StreamPorts {
   readonly log: Log;
 }
 
-export const streamBounds: StreamBounds & { readonly saveChars: number; readonly saveMs: number; readonly lingerMs: number; readonly leapSeqs: number } = {
-  /** 1 MiB a call, in memory as in the ledger. */
+export const streamBounds: StreamBounds & { readonly leapSeqs: number } = {
+  /** 1 MiB of a call that somebody follows; of others only what is on its way to the ledger. */
   keptCharsMax: 1_048_576,
   batchCharsMax: 256 * 1_024,
-  /** Kept in the ledger in runs of about this size, or after this long; nobody waits for it. */
-  saveChars: 65_536,
-  saveMs: 100,
-  /** A stream that has ended stays in memory for those who are still reading. */
-  lingerMs: 60_000,
-  /** What a runtime that died may have numbered and not kept: numbers are never used twice. */
-  leapSeqs: 10_000,
+  /** More than a runtime that died can have numbered and not kept: no number is used twice. */
+  leapSeqs: 1_000_000,
 };
 
-interface Open {
-  readonly stream: CallStream;
-  readonly text: ChannelText;
-  /** What the ledger has of it, oldest first: where a run ends, and its size. */
-  readonly saved: { seqTo: number; chars: number }[];
-  savedChars: number;
-  unsavedChars: number;
-  armed: boolean;
+type Channel = Output["channel"];
+
+/** A call that said something, or that somebody follows. It stays until its end is written down and read. */
+export interface Open extends Kept {
+  text: ChannelText<Channel>;
+  /** The lease whose `start` was told. */
+  startedFence: number;
+  approvalTold: string;
+  readers: number;
+  ended: Call | null;
+  /** Nothing was put in yet. */
+  untouched: boolean;
+  /** The ledger has what there is up to here, or has lost it. */
+  settledSeq: number;
 }
 
 export class Streams {
   readonly #ports: StreamPorts;
+  readonly #keeper: StreamKeeper;
   readonly #open = new Map<string, Open>();
-  /** Calls of an earlier process: where their numbers go on. */
-  readonly #resumed = new Map<string, number>();
+  /** Calls of an earlier process: where their numbers go on, and the lease whose `start` that process told. */
+  readonly #resumed = new Map<string, { readonly nextSeq: number; readonly fence: number }>();
+  readonly #leaving = new AbortController();
 
   constructor(ports: StreamPorts) {
+    const { ledger, clock, log } = ports;
     this.#ports = ports;
+    this.#keeper = new StreamKeeper({ ledger, clock, log, settled: (kept, upToSeq) => this.#settled(kept as Open, upToSeq) });
   }
 
-  /** A call that an earlier process had open. */
+  /** A call that an earlier process had open. Whatever that may have told of it was numbered. */
   async recover(call: Call): Promise<void> {
+    if (call.dispatchedAt === null && call.approvalId === null) return;
     const last = await this.#ports.ledger.lastStreamSeq(call.tenant, call.callId);
-    if (last > 0) this.#resumed.set(waitKey(call.tenant, call.callId), last + streamBounds.leapSeqs);
+    const fence = call.workerId === null ? 0 : call.fence;
+    this.#resumed.set(waitKey(call.tenant, call.callId), { nextSeq: last + streamBounds.leapSeqs, fence });
   }
 
   hear(call: Call, message: Output | Progress | Emit): void {
     const open = this.#of(call);
+    this.#start(open, call);
     if (message.type === "output") {
-      const text = open.text.read(message.channel, message.chunk);
-      if (text !== "") this.#append(call, open, message.channel, JSON.stringify({ text }));
+      const heard = open.text.read(message.channel, message.seq, message.chunk);
+      if (heard === undefined || heard.text === "") return;
+      const { text, missed } = heard;
+      this.#append(open, message.channel, JSON.stringify(missed === 0 ? { text } : { text, missed_chunks: missed }));
     } else if (message.type === "progress") {
       const { percent, message: words } = message;
-      this.#append(call, open, "progress", JSON.stringify({ percent, message: words }));
+      this.#append(open, "progress", JSON.stringify({ percent, message: words }));
     } else {
-      const payload = wellFormedJson(message.payloadJson).text;
-      this.#append(call, open, "emit", `{"type":${JSON.stringify(message.eventType)},"payload":${payload}}`);
+      this.#append(open, "emit", emitData(message));
     }
-  }
-
-  /** Stored: the call has ended or parked. Costs nothing where nobody listens and nothing was said. */
-  told(call: Call): void {
-    const key = waitKey(call.tenant, call.callId);
-    const open = this.#open.get(key);
-    this.#resumed.delete(key);
-    if (open === undefined) return;
-    if (!isTerminal(call.state)) {
-      if (call.approvalId !== null) this.#append(call, open, "approval", approvalData(call));
-      return;
-    }
-    for (const channel of ["stdout", "stderr"] as const) {
-      const rest = open.text.end(channel);
-      if (rest !== "") this.#append(call, open, channel, JSON.stringify({ text: rest }));
-    }
-    this.#save(call, open);
-    const { type, dataJson } = endOf(call, 0);
-    open.stream.append(type, dataJson, call.settledAt ?? this.#ports.clock.now());
-    this.#ports.clock.after(streamBounds.lingerMs, () => this.#open.delete(key));
-  }
-
-  /** @param afterSeq 0: from the beginning */
-  async follow(call: Call, afterSeq: number): Promise<Omit<CallFollower, "abandon">> {
-    const key = waitKey(call.tenant, call.callId);
-    const known = this.#open.has(key);
-    if (isTerminal(call.state) && !known) return ended(await this.#kept(call, afterSeq));
-    const { stream } = this.#of(call);
-    if (!known) {
-      // Its end may have been told while its row was being read, when nobody listened yet.
-      const now = await this.#ports.ledger.getCall(call.tenant, call.callId);
-      if (now !== undefined && isTerminal(now.state) && !stream.ended) {
-        this.#open.delete(key);
-        return ended(await this.#kept(now, afterSeq));
-      }
-    }
-    let after = afterSeq;
-    let close = (): void => {};
-    return {
-      next: async (ms) => {
-        const batch = await this.#read(call, stream, after);
-        if (batch.events.length > 0 || batch.ended) return forward(batch);
-        await new Promise<void>((resolve) => {
-          const takeBack = stream.wait(resolve);
-          const stop = this.#ports.clock.after(ms, resolve);
-          close = () => {
-            takeBack();
-            stop();
-            resolve();
-          };
-        });
-        close();
-        return forward(stream.read(after));
-      },
-      close: () => close(),
-    };
-
-    function forward(batch: Batch): Batch {
-      after = batch.events.at(-1)?.seq ?? batch.gap?.to ?? after;
-      return batch;
-    }
-  }
-
-  /** What memory does not have any more the ledger may: of an earlier process, or from before the reader came. */
-  async #read(call: Call, stream: CallStream, after: number): Promise<Batch> {
-    const batch = stream.read(after);
-    if (batch.gap === null) return batch;
-    const { from, to } = batch.gap;
-    const chunks = await this.#ports.ledger.streamChunks(call.tenant, call.callId, after);
-    const events = chunks.flatMap((chunk) => chunk.events).filter(({ seq }) => seq >= from && seq <= to);
-    const [first] = events;
-    if (first === undefined) return batch;
-    // The rest follows with the next look, and what is missing in between is told then.
-    return { gap: first.seq > from ? { from, to: first.seq - 1 } : null, events, ended: false };
-  }
-
-  /** The whole stream of a call that ended long ago, as far as it was kept. */
-  async #kept(call: Call, afterSeq: number): Promise<Batch> {
-    const chunks = await this.#ports.ledger.streamChunks(call.tenant, call.callId, 0);
-    const all = chunks.length === 0 ? startOf(call) : chunks.flatMap((chunk) => chunk.events);
-    const end = endOf(call, (all.at(-1)?.seq ?? 0) + 1);
-    const events = [...all, end].filter(({ seq }) => seq > afterSeq);
-    const first = all[0]?.seq ?? end.seq;
-    return { gap: afterSeq + 1 < first ? { from: afterSeq + 1, to: first - 1 } : null, events, ended: true };
-  }
-
-  #of(call: Call): Open {
-    const key = waitKey(call.tenant, call.callId);
-    let open = this.#open.get(key);
-    if (open !== undefined) return open;
-    const resumed = this.#resumed.get(key);
-    open = { stream: new CallStream(streamBounds, resumed ?? 1), text: new ChannelText(), saved: [], savedChars: 0, unsavedChars: 0, armed: false };
-    this.#open.set(key, open);
-    if (call.state === "awaiting_approval") this.#append(call, open, "approval", approvalData(call));
-    else if (call.workerId !== null && resumed === undefined) this.#append(call, open, "start", startData(call));
-    return open;
   }
 
   /** A worker has it: told to those who follow already. */
@@ -172,64 +85,141 @@ export class Streams {
     if (this.#open.size === 0) return;
     const open = this.#open.get(waitKey(tenant, callId));
     const call = open === undefined ? undefined : this.#ports.find(tenant, callId);
-    if (open !== undefined && call !== undefined) this.#append(call, open, "start", startData(call));
+    if (open !== undefined && call !== undefined) this.#start(open, call);
   }
 
-  #append(call: Call, open: Open, type: StreamEventType, dataJson: string): void {
-    const { clock } = this.#ports;
-    open.stream.append(type, dataJson, clock.now());
-    open.unsavedChars += dataJson.length;
-    if (open.unsavedChars >= streamBounds.saveChars) return this.#save(call, open);
-    if (open.armed) return;
-    open.armed = true;
-    clock.after(streamBounds.saveMs, () => this.#save(call, open));
-  }
-
-  #save(call: Call, open: Open): void {
-    open.armed = false;
-    const events = open.stream.takeUnsaved().filter(({ type }) => type !== "done" && type !== "error");
-    const [first, last] = [events[0], events.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const chars = events.reduce((sum, { dataJson }) => sum + dataJson.length, 0);
-    open.unsavedChars = 0;
-    open.saved.push({ seqTo: last.seq, chars });
-    open.savedChars += chars;
-    let dropBefore = 0;
-    while (open.savedChars > streamBounds.keptCharsMax && open.saved.length > 1) {
-      const oldest = open.saved.shift() as { seqTo: number; chars: number };
-      open.savedChars -= oldest.chars;
-      dropBefore = oldest.seqTo + 1;
+  /** Stored: the call has ended or parked. Costs nothing where nobody listens and nothing was said. */
+  told(call: Call): void {
+    const key = waitKey(call.tenant, call.callId);
+    if (!isTerminal(call.state)) {
+      const open = this.#open.get(key);
+      if (open !== undefined) this.#ask(open, call);
+      return;
     }
+    // Of a call of an earlier process the number of the end is written down, whoever listens: readers may know numbers that nobody kept.
+    const open = this.#resumed.has(key) ? this.#of(call) : this.#open.get(key);
+    this.#resumed.delete(key);
+    if (open === undefined || open.ended !== null) return;
+    this.#flushText(open);
+    open.ended = call;
+    open.stream.end();
+    this.#keeper.note(open, 0);
+  }
+
+  /** @param afterSeq of the last event that the reader has; 0: from the beginning */
+  async follow(call: Call, afterSeq: number): Promise<Reader> {
+    const { ledger, clock } = this.#ports;
+    const { batchCharsMax } = streamBounds;
+    const known = this.#open.get(waitKey(call.tenant, call.callId));
+    if (known === undefined && isTerminal(call.state)) return keptReader(ledger, call, afterSeq, batchCharsMax);
+    const open = known ?? this.#of(call);
+    open.readers++;
+    try {
+      if (open.untouched) {
+        // Now that we listen: what was told before, when nobody did, stands in the row.
+        const row = (await ledger.getCall(call.tenant, call.callId)) ?? call;
+        if (isTerminal(row.state) && open.untouched) {
+          this.#release(open);
+          return await keptReader(ledger, row, afterSeq, batchCharsMax);
+        }
+        this.#ask(open, row);
+        if (row.workerId !== null) this.#start(open, row);
+      }
+    } catch (error) {
+      this.#release(open);
+      throw error;
+    }
+    const release = (): void => this.#release(open);
+    return liveReader({ ledger, clock, open, leaving: this.#leaving.signal, charsMax: batchCharsMax, release }, afterSeq);
+  }
+
+  /** Sends readers away; the calls go on, and they can come back with the number that they have. */
+  leave(): void {
+    this.#leaving.abort();
+  }
+
+  /** Nothing is said any more: writes the rest. */
+  async stop(): Promise<void> {
+    this.leave();
+    await this.#keeper.flush();
+  }
+
+  #of(call: Call): Open {
     const { tenant, callId } = call;
-    const chunk = { tenant, callId, seqFrom: first.seq, seqTo: last.seq, events };
-    // Output is no promise: a ledger that cannot write loses it, and says so once.
-    this.#ports.ledger.commit({ lazy: true, writes: [{ op: "append_stream", chunk, dropBefore }] }).catch((error: unknown) => {
-      this.#ports.log.warn({ reason: String(error), execution_id: callId }, "output of a call was not kept for late readers");
-    });
+    const key = waitKey(tenant, callId);
+    let open = this.#open.get(key);
+    if (open !== undefined) return open;
+    const resumed = this.#resumed.get(key);
+    open = {
+      tenant,
+      callId,
+      stream: new CallStream(streamBounds, resumed?.nextSeq),
+      runs: [],
+      runsChars: 0,
+      marked: false,
+      // The earlier process has heard some of what the worker of its last lease said.
+      text: new ChannelText(resumed === undefined ? 0 : undefined),
+      startedFence: resumed?.fence ?? 0,
+      approvalTold: "",
+      readers: 0,
+      ended: null,
+      untouched: true,
+      settledSeq: 0,
+    };
+    this.#open.set(key, open);
+    return open;
+  }
+
+  #append(open: Open, type: StreamEventType, dataJson: string): void {
+    open.untouched = false;
+    open.stream.append(type, dataJson, this.#ports.clock.now());
+    this.#keeper.note(open, dataJson.length);
+  }
+
+  /** Once a lease. */
+  #start(open: Open, call: Call): void {
+    if (call.fence <= open.startedFence || call.workerId === null) return;
+    if (open.startedFence > 0) this.#flushText(open);
+    open.text = new ChannelText(0);
+    open.startedFence = call.fence;
+    this.#append(open, "start", startData(call));
+  }
+
+  /** People are asked. */
+  #ask(open: Open, { approvalId, state }: Call): void {
+    if (approvalId === null || (state !== "awaiting_approval" && state !== "indeterminate")) return;
+    const news = `${approvalId} ${state}`;
+    if (open.approvalTold === news) return;
+    open.approvalTold = news;
+    this.#append(open, "approval", JSON.stringify({ approval_id: approvalId, status: state }));
+  }
+
+  #flushText(open: Open): void {
+    for (const { channel, text } of open.text.end()) this.#append(open, channel, JSON.stringify({ text }));
+  }
+
+  #settled(open: Open, upToSeq: number): void {
+    open.settledSeq = upToSeq;
+    this.#letGo(open);
+  }
+
+  #release(open: Open): void {
+    open.readers--;
+    this.#letGo(open);
+  }
+
+  /** Whoever comes from now on reads from the ledger what is settled there. */
+  #letGo(open: Open): void {
+    if (open.readers > 0) return;
+    open.stream.forget(open.settledSeq);
+    const over = open.ended === null ? open.untouched : open.settledSeq === open.stream.endSeq;
+    if (over) this.#open.delete(waitKey(open.tenant, open.callId));
   }
 }
 
-function startData(call: Call): string {
-  return JSON.stringify({ sandbox: call.sandbox ?? (call.executor === "worker" ? "application" : null), worker: call.workerId, attempt: call.attempt });
-}
-
-function approvalData(call: Call): string {
-  return JSON.stringify({ approval_id: call.approvalId, status: call.state });
-}
-
-/** Of a call that said nothing. */
-function startOf(call: Call): readonly StreamEvent[] {
-  if (call.dispatchedAt === null) return [];
-  return [{ seq: 1, at: call.dispatchedAt, type: "start", dataJson: startData(call) }];
-}
-
-function endOf(call: Call, seq: number): StreamEvent {
-  const at = call.settledAt ?? call.admittedAt;
-  if (call.state === "succeeded") return { seq, at, type: "done", dataJson: executionJson(call) };
-  const body = { execution_id: call.callId, status: call.state, error: call.error, settled_at: iso(at) };
-  return { seq, at, type: "error", dataJson: JSON.stringify(body) };
-}
-
-function ended(batch: Batch): Omit<CallFollower, "abandon"> {
-  return { next: async () => batch, close: () => undefined };
+/** A payload that is no JSON would break the line it stands in, and every reader with it: it is left out, and that is said. */
+function emitData({ eventType, payloadJson }: Emit): string {
+  const type = JSON.stringify(eventType);
+  const parsed = parseJson(wellFormedJson(payloadJson).text, { depthMax: limits.jsonDepthMax, protoKeys: "keep" });
+  return parsed.ok ? `{"type":${type},"payload":${JSON.stringify(parsed.value)}}` : `{"type":${type},"payload":null,"malformed":true}`;
 }

@@ -36,7 +36,7 @@ export function apply(
     return result;
   }
   entry.live = result.live;
-  if (before.call.state === "queued" && result.live.call.state !== "queued") state.line.remove(entry.laneKey, before.call);
+  if (before.call.state === "queued" && result.live.call.state !== "queued") leaveLine(state, entry, before.call);
   const writes = writesOf(result.effects);
   let ticket: number | undefined;
   if (result.durability === "lazy") {
@@ -49,6 +49,13 @@ export function apply(
   atOnce(state, entry, result.effects, session);
   schedule(state, entry, now);
   return ticket === undefined ? result : { ...result, ticket };
+}
+
+/** When it comes back it is looked at anew, whatever an answer says that is still on its way. */
+function leaveLine(state: HubState, entry: LiveCall, call: Call): void {
+  state.line.remove(entry.laneKey, call);
+  entry.lookedAt = false;
+  entry.askedAbout = false;
 }
 
 /** A parked call does not leave its question behind: the approval ends in the unit in which the call goes on or ends. */

@@ -186,9 +186,11 @@ export class Hub {
       if (old.live.call.state === "queued") state.line.remove(old.laneKey, old.live.call);
       forget(state, old);
     }
-    if (row === undefined) return;
-    if (isTerminal(row.state)) return void state.out.push({ type: "tell", call: row });
-    this.restore(row, facts, now);
+    if (row !== undefined && isTerminal(row.state)) state.out.push({ type: "tell", call: row });
+    else if (row !== undefined) this.restore(row, facts, now);
+    // A worker that was chosen for what did not come to be has not heard of it: its slot is given back.
+    const chosen = old?.invokedOn === invokePending ? sessionOf(state, old) : undefined;
+    if (old !== undefined && chosen !== undefined) letGo(state, chosen, callId, old.live.call.fence, now);
   }
 
   /** An open call found in the ledger at start. Its worker, if it had one, gets a lease time to come back. */
@@ -221,6 +223,7 @@ export class Hub {
       facts,
       clearance,
       lookedAt: false,
+      askedAbout: false,
       heldUntil: 0,
       overtaken: false,
       stored: live.call,
@@ -274,8 +277,8 @@ export class Hub {
   }
 
   /** The look could not be had (a store that cannot be read): nothing is given away, and it is tried again at `again`. */
-  notCleared(tenant: string, callId: string, again: number): void {
-    notCleared(this.#state, callKey(tenant, callId), again);
+  notCleared(tenant: string, callId: string, again: number, now: number): void {
+    notCleared(this.#state, callKey(tenant, callId), again, now);
   }
 
   /** Rules have no say on the routing outcome of a call that waits: it ends as it would have. */

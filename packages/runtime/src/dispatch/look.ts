@@ -3,7 +3,7 @@ import type { ErrorBody } from "@signalbox/protocol";
 import type { Happening } from "../call/machine.ts";
 import { apply, schedule } from "./apply.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
-import { isFrozen, sessionOf, type HubState } from "./state.ts";
+import { callKey, isFrozen, sessionOf, type HubState } from "./state.ts";
 import type { Clearance, LiveCall } from "./types.ts";
 
 /** A stored instant of the call may have passed. */
@@ -13,8 +13,18 @@ export function look(state: HubState, entry: LiveCall, now: number): void {
   if (asksRules(state, entry, now)) return;
   const outcome = apply(state, entry, dueNow(state, entry, now), now);
   if (outcome.ok) return;
+  if (outcome.reason === "through_approval") return lookBy(state, entry, now + endAgainMs);
   dispatchIfFree(state, entry, now);
   schedule(state, entry, now);
+}
+
+/** How long a call that is over waits for its approval to be ended with it before that is ordered once more. */
+const endAgainMs = 1_000;
+
+function lookBy(state: HubState, entry: LiveCall, at: number): void {
+  if (at >= entry.dueAt) return;
+  entry.dueAt = at;
+  state.due.push(at, callKey(entry.live.call.tenant, entry.live.call.callId));
 }
 
 function dueNow(state: HubState, entry: LiveCall, now: number): Extract<Happening, { type: "due" }> {
@@ -40,8 +50,8 @@ function asksRules(state: HubState, entry: LiveCall, now: number): boolean {
   if (!served && call.sandbox !== null) return false;
   const outcome = served ? "capacity_exhausted" : "no_handler";
   if (!state.triggers.has(outcome)) return false;
-  if (!entry.lookedAt) {
-    entry.lookedAt = true;
+  if (!entry.askedAbout) {
+    entry.askedAbout = true;
     state.out.push({ type: "trigger", call, outcome });
   }
   return true;
@@ -49,33 +59,39 @@ function asksRules(state: HubState, entry: LiveCall, now: number): boolean {
 
 export function cleared(state: HubState, key: string, found: Clearance | { readonly error: ErrorBody }, now: number): void {
   const entry = state.calls.get(key);
-  if (entry === undefined) return;
-  entry.lookedAt = false;
-  if ("error" in found) {
-    apply(state, entry, { type: "barred", error: found.error }, now);
-    // It had the first place in line; whoever stood behind it is next.
-    for (const session of state.servers.get(entry.laneKey) ?? []) fill(state, session, now);
-    return;
+  if (entry !== undefined) {
+    entry.lookedAt = false;
+    if ("error" in found) apply(state, entry, { type: "barred", error: found.error }, now);
+    else {
+      entry.clearance = found;
+      dispatchIfFree(state, entry, now);
+    }
   }
-  entry.clearance = found;
-  dispatchIfFree(state, entry, now);
+  goOn(state, entry, now);
 }
 
-export function notCleared(state: HubState, key: string, again: number): void {
+export function notCleared(state: HubState, key: string, again: number, now: number): void {
   const entry = state.calls.get(key);
-  if (entry === undefined) return;
-  entry.lookedAt = false;
-  // Those behind it need not wait for it.
-  entry.heldUntil = again;
-  if (again >= entry.dueAt) return;
-  entry.dueAt = again;
-  state.due.push(again, key);
+  if (entry !== undefined) {
+    entry.lookedAt = false;
+    // Those behind it need not wait for it.
+    entry.heldUntil = again;
+    lookBy(state, entry, again);
+  }
+  goOn(state, entry, now);
+}
+
+/** Workers held their slots for the call while it was looked at. Whatever became of it, whoever stood behind it is next. */
+function goOn(state: HubState, entry: LiveCall | undefined, now: number): void {
+  // Of a call that has left memory meanwhile nobody knows any more who could have had it.
+  const sessions = entry === undefined ? state.sessions.values() : (state.servers.get(entry.laneKey) ?? []);
+  for (const session of sessions) fill(state, session, now);
 }
 
 export function untriggered(state: HubState, key: string, now: number): void {
   const entry = state.calls.get(key);
   if (entry === undefined) return;
-  entry.lookedAt = false;
+  entry.askedAbout = false;
   apply(state, entry, dueNow(state, entry, now), now);
 }
 

@@ -79,8 +79,10 @@ export interface LiveCall {
   readonly laneKey: string;
   readonly facts: ToolFacts;
   clearance: Clearance;
-  /** Somebody looks at whether it may still run, or at what a rule makes of its routing outcome. */
+  /** Somebody looks at whether it may still run. */
   lookedAt: boolean;
+  /** Its time in the queue is over, and rules are being asked what becomes of it. */
+  askedAbout: boolean;
   /** Nobody can look at it before this instant (wall clock, ms): till then others go first. */
   heldUntil: number;
   /** The ledger's row is another than memory's and is being read: till then nothing is decided about the call. */

@@ -249,9 +249,9 @@ export interface Ledger {
   /** The earliest instant of a pending approval; undefined when none is pending. */
   nextApprovalAt(): Promise<number | undefined>;
 
-  /** Kept runs of a call's stream that end behind `afterSeq`, in order. */
-  streamChunks(tenant: string, callId: string, afterSeq: number): Promise<readonly StreamChunk[]>;
-  /** The last seq of a call's stream that is kept; 0 when nothing is. */
+  /** The first kept runs of a call's stream that end behind `afterSeq`, in order. */
+  streamChunks(tenant: string, callId: string, afterSeq: number, limit: number): Promise<readonly StreamChunk[]>;
+  /** The last seq of a call's stream that is kept, or that of its end where that is marked; 0 when nothing is. */
   lastStreamSeq(tenant: string, callId: string): Promise<number>;
 
   webhooks(tenant: string): Promise<readonly Webhook[]>;

@@ -10,6 +10,8 @@ export type Executor =
       readonly entry: string;
       readonly image?: string;
       readonly min?: number;
+      /** Where the result comes from; file descriptor 3 unless the manifest says stdout. */
+      readonly result?: "fd3" | "stdout";
     }
   | { readonly type: "mcp"; readonly server: string; readonly tool: string }
   | { readonly type: "agent"; readonly agent: string };

@@ -1,20 +1,10 @@
-// What whoever follows a call sees: one ordered stream of events, each with its number.
+// What whoever follows a call sees: one ordered stream of events, each with its number, and one end.
+import type { Call } from "../call/types.ts";
 
-export const streamEventTypes = [
-  "start",
-  "stdout",
-  "stderr",
-  "progress",
-  "partial",
-  "log",
-  "emit",
-  "approval",
-  "done",
-  "error",
-] as const;
+/** Events on the way; the end is `done` or `error`, and stands apart. */
+export const streamEventTypes = ["start", "stdout", "stderr", "progress", "partial", "log", "emit", "approval"] as const;
 export type StreamEventType = (typeof streamEventTypes)[number];
 
-/** One event. Exactly one of `done` and `error` is the last. */
 export interface StreamEvent {
   /** Grows by one; after a restart of the runtime in mid-call it leaps, and a gap is told. */
   readonly seq: number;
@@ -25,17 +15,28 @@ export interface StreamEvent {
   readonly dataJson: string;
 }
 
-/** Events that were there and are not any more: the reader was too slow, or came too late. */
+/** Numbers that the reader does not get: their events are not kept any more, or were never given. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
 }
 
+/** The last event of every stream: the call as it ended. How that is written is the door's matter. */
+export interface StreamEnd {
+  readonly seq: number;
+  readonly at: number;
+  readonly call: Call;
+}
+
+/** What one look gives. Empty: nothing came in time. */
 export interface Batch {
+  /** Told before the events. */
   readonly gap: Gap | null;
   readonly events: readonly StreamEvent[];
-  /** Nothing will follow. */
-  readonly ended: boolean;
+  /** Behind the events; nothing follows. */
+  readonly end: StreamEnd | null;
+  /** The runtime leaves and the call goes on: nothing more comes here, and the reader comes back. */
+  readonly leaving: boolean;
 }
 
 /** A run of events as the ledger keeps it. */
@@ -44,5 +45,6 @@ export interface StreamChunk {
   readonly callId: string;
   readonly seqFrom: number;
   readonly seqTo: number;
+  /** None: the mark of the end, whose number is `seqFrom`. */
   readonly events: readonly StreamEvent[];
 }

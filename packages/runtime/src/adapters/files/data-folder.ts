@@ -8,6 +8,10 @@ export interface DataFolder {
   readonly ledgerFile: string;
   readonly auditKeyFile: string;
   readonly clientFile: string;
+  /** The sandbox worker's own key. */
+  readonly workerKeyFile: string;
+  /** Packages and input files, content-addressed. */
+  readonly storeFolder: string;
 }
 
 /** Named as the file names them. */
@@ -29,6 +33,8 @@ export function dataFolder(path: string): DataFolder {
     ledgerFile: join(path, "ledger.db"),
     auditKeyFile: join(path, "audit.key"),
     clientFile: join(path, "client.json"),
+    workerKeyFile: join(path, "worker.key"),
+    storeFolder: join(path, "store"),
   };
 }
 
@@ -66,6 +72,15 @@ export function readClientFile(folder: DataFolder): ClientFile | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The text of the worker's key; undefined where there is none yet. */
+export function readWorkerKey(folder: DataFolder): string | undefined {
+  return existsSync(folder.workerKeyFile) ? readFileSync(folder.workerKeyFile, "utf8").trim() : undefined;
+}
+
+export function writeWorkerKey(folder: DataFolder, key: string): void {
+  writePrivate(folder.workerKeyFile, `${key}\n`);
 }
 
 export function writeClientFile(folder: DataFolder, file: ClientFile): void {

@@ -50,7 +50,7 @@ export function errorAnswer(error: SignalboxError, requestId: string): Answer {
   const details = fixed === undefined ? boundedDetails(error.details) : {};
   const executionId = fixed === undefined ? error.executionId : undefined;
   // An unsafe call that may have run must not be repeated, whatever its code usually allows.
-  const retryable = details["may_have_executed"] === true ? false : errorTable[code].retryable;
+  const retryable = details["may_have_executed"] === true ? false : (error.retryable ?? errorTable[code].retryable);
   const told = shownError(errorBody(code, fixed ?? error.message, details, retryable), requestId);
   const text = JSON.stringify(executionId === undefined ? { error: told } : { error: told, execution_id: executionId });
   const answer = { status: errorTable[code].http, text, headers: errorHeaders(code, details), code };

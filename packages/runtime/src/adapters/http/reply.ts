@@ -14,7 +14,14 @@ const streamBufferBytes = 64 * 1024;
 /** Answers hold tenants' data: no cache may keep them, and no browser may guess a type for them. */
 const everywhere = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
 
-export function send(reply: FastifyReply, answer: Answer, requestId: string, bounds: HttpLimits): void {
+/** @param onBreak told why a stream broke off on our side; its reader sees a connection that ends in the middle */
+export function send(
+  reply: FastifyReply,
+  answer: Answer,
+  requestId: string,
+  bounds: HttpLimits,
+  onBreak: (cause: unknown) => void,
+): void {
   reply
     .code(answer.status)
     .headers({ ...everywhere, "content-type": answer.contentType ?? jsonType, "x-request-id": requestId });
@@ -22,7 +29,8 @@ export function send(reply: FastifyReply, answer: Answer, requestId: string, bou
   if (answer.stream !== undefined) {
     // Proxies that gather answers would hold a stream back until it ends.
     reply.headers({ "x-accel-buffering": "no" });
-    void reply.send(Readable.from(answer.stream, { objectMode: false, highWaterMark: streamBufferBytes }));
+    const body = Readable.from(answer.stream, { objectMode: false, highWaterMark: streamBufferBytes });
+    void reply.send(body.once("error", onBreak));
   } else if (hasLongRest(reply.request.raw)) sendAndLinger(reply, answer.text, bounds);
   else void reply.send(answer.text);
 }

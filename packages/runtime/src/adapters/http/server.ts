@@ -223,7 +223,18 @@ function sendAnswer(door: Door, answer: Answer, request: FastifyRequest, reply: 
   passage.code = answer.code;
   // An idle connection would hold the closing door open for as long as it is kept alive.
   if (door.closing) reply.header("connection", "close");
-  send(reply, answer, passage.requestId, door.bounds);
+  if (answer.stream !== undefined) endWithStream(door, request, reply);
+  const { requestId, route } = passage;
+  send(reply, answer, requestId, door.bounds, (err) => {
+    door.log.error({ request_id: requestId, route, err }, "a stream broke off");
+  });
+}
+
+/** The head of a stream has gone out before the door knows that it will close; then the connection goes with the stream. */
+function endWithStream(door: Door, { raw: { socket } }: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.once("finish", () => {
+    if (door.closing) socket.end();
+  });
 }
 
 function sendError(door: Door, cause: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -333,8 +333,8 @@ export class SqliteLedger implements Ledger {
     return this.#read(() => this.#parts.approvals.nextApprovalAt());
   }
 
-  streamChunks(tenant: string, callId: string, afterSeq: number) {
-    return this.#read(() => this.#parts.streams.streamChunks(tenant, callId, afterSeq));
+  streamChunks(tenant: string, callId: string, afterSeq: number, limit: number) {
+    return this.#read(() => this.#parts.streams.streamChunks(tenant, callId, afterSeq, limit));
   }
 
   lastStreamSeq(tenant: string, callId: string) {

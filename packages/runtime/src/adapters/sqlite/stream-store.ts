@@ -21,11 +21,11 @@ export function streamWriters(db: DatabaseSync): WritersOf<"append_stream"> {
 
 export function streamReads(prepared: Prepared) {
   return {
-    streamChunks: (tenant: string, callId: string, afterSeq: number): readonly StreamChunk[] =>
+    streamChunks: (tenant: string, callId: string, afterSeq: number, limit: number): readonly StreamChunk[] =>
       prepared(
-        "SELECT seq_from, seq_to, events_json FROM stream_chunks WHERE tenant = ? AND call_id = ? AND seq_to > ? ORDER BY seq_from",
+        "SELECT seq_from, seq_to, events_json FROM stream_chunks WHERE tenant = ? AND call_id = ? AND seq_to > ? ORDER BY seq_from LIMIT ?",
       )
-        .all(tenant, callId, afterSeq)
+        .all(tenant, callId, afterSeq, limit)
         .map((row) => ({
           tenant,
           callId,
@@ -34,8 +34,8 @@ export function streamReads(prepared: Prepared) {
           events: JSON.parse(String(row["events_json"])) as StreamEvent[],
         })),
     lastStreamSeq(tenant: string, callId: string): number {
-      const row = prepared("SELECT max(seq_to) AS last FROM stream_chunks WHERE tenant = ? AND call_id = ?").get(tenant, callId);
-      return Number(row?.["last"] ?? 0);
+      const row = prepared("SELECT seq_to FROM stream_chunks WHERE tenant = ? AND call_id = ? ORDER BY seq_from DESC LIMIT 1").get(tenant, callId);
+      return Number(row?.["seq_to"] ?? 0);
     },
   };
 }

@@ -262,6 +262,27 @@ test("a grant is made, listed and revoked", async () => {
   expect((await cli(["grants", "revoke", "grant_1"], reaching(url))).out).toBe("grant_1 is revoked\n");
 });
 
+test("roles are told where there are any", async () => {
+  const ofFinance = { ...key, key_id: "key_2", label: "fay", principal: "user:fay", roles: ["finance", "editors"] };
+  const grant = { grant_id: "grant_2", subject: "user:fay", project: "", permissions: ["a:b:c"], roles: ["finance"] };
+  const { url } = await scriptedHttp({
+    "POST /v1/keys": [{ status: 201, body: { ...ofFinance, secret: "sbx_new" } }],
+    "GET /v1/keys": [{ body: { items: [key, ofFinance], next_cursor: null } }],
+    "POST /v1/grants": [{ status: 201, body: { ...grant, expires_at: null, revoked_at: null } }],
+  });
+  const made = ["keys", "create", "--label", "fay", "--principal", "user:fay", "--scope", "approvals:decide"];
+  expect((await cli([...made, "--role", "finance", "editors"], reaching(url))).out).toContain(
+    "\nroles      finance editors\nsecret ",
+  );
+  expect((await cli(["keys", "list"], reaching(url))).out).toBe(
+    "KEY    LABEL  PRINCIPAL   PROJECT  SCOPES                   ROLES            LIFE\n" +
+      "key_1  ci     service:ci  default  tools:invoke calls:read                   no end\n" +
+      "key_2  fay    user:fay    default  tools:invoke calls:read  finance editors  no end\n",
+  );
+  const granted = ["grants", "create", "--subject", "user:fay", "--permission", "a:b:c", "--role", "finance"];
+  expect((await cli(granted, reaching(url))).out).toBe("grant_2: user:fay has a:b:c, and the role finance\n");
+});
+
 test("audit records are listed", async () => {
   const record = {
     lane: "r1",

@@ -139,6 +139,21 @@ next
   no                         signalbox approvals reject apr_1 --args-hash ${hash} --comment '<why>'
 `;
 
+test("of an unknown end, yes and no are told as what they do", async () => {
+  const { url } = await scriptedHttp({
+    "GET /v1/approvals/apr_1": [{ body: detail({ kind: "resolve", on_timeout: "deny", escalate_to: null }) }],
+  });
+  const { out } = await cli(["approvals", "show", "apr_1"], reaching(url));
+  expect(out).toContain("apr_1  how payments.charge@1.2.0 ended  pending\n");
+  expect(out).toContain("(in 23 h 55 min); then its end stays unknown\n");
+  expect(out.slice(out.indexOf("\nnext\n"))).toBe(`
+next
+  it did not happen: run it again  signalbox approvals approve apr_1 --args-hash ${hash}
+  give it up: it failed            signalbox approvals reject apr_1 --args-hash ${hash} --comment '<why>'
+  it happened                      signalbox calls resolve exec_1 confirm --output '<json>'
+`);
+});
+
 test("show tells what is asked, why, who decides, how far it is, and what to type", async () => {
   const { url } = await scriptedHttp({
     "GET /v1/approvals/apr_1": [{ body: detail({ votes: [bobs], voters: ["user:bob"] }) }],

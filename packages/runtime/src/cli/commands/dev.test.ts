@@ -42,7 +42,11 @@ test("it says what runs where, and the three commands to type next", async () =>
       httpPort: 8080,
       grpcPort: 9090,
       dataDir: "/srv/.signalbox",
-      toolsDirs: ["/srv/tools", "/more"], policiesDirs: [], allowPrivateWebhooks: false,
+      toolsDirs: ["/srv/tools", "/more"],
+      policiesDirs: [],
+      boxes: 16,
+      acceptWatchedLimits: false,
+      allowPrivateWebhooks: false,
     },
   ]);
   expect(run.out()).toBe(`signalbox is running   Ctrl-C stops it
@@ -69,7 +73,19 @@ test("--json is one line when it is ready", async () => {
     `{"ready":true,"url":"http://[::1]:8080","grpc":"[::1]:9191","data":"/srv/d","key_file":"/srv/.signalbox/client.json","first_start":false}\n`,
   );
   expect(started).toEqual([
-    { host: "::1", httpPort: 0, grpcPort: 0, dataDir: "/srv/d", toolsDirs: [], policiesDirs: [], allowPrivateWebhooks: false, drainMs: 5_000, log: "silent" },
+    {
+      host: "::1",
+      httpPort: 0,
+      grpcPort: 0,
+      dataDir: "/srv/d",
+      toolsDirs: [],
+      policiesDirs: [],
+      boxes: 16,
+      acceptWatchedLimits: false,
+      allowPrivateWebhooks: false,
+      drainMs: 5_000,
+      log: "silent",
+    },
   ]);
 });
 

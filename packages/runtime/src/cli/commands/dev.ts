@@ -17,7 +17,10 @@ interface DevFlags {
   readonly data: string;
   readonly tools: readonly string[];
   readonly policies: readonly string[];
+  readonly boxes: string;
+  readonly acceptWatchedLimits?: boolean;
   readonly allowPrivateWebhooks?: boolean;
+  readonly queueWait?: string;
   readonly drain?: string;
   readonly log?: string;
 }
@@ -39,7 +42,10 @@ export function addDev(program: Command, runs: Runs): void {
       collect,
       [],
     )
+    .option("--boxes <count>", "boxes at once for sandbox tools; 0 starts no sandbox worker", "16")
+    .option("--accept-watched-limits", "take boxes whose limits are watched, not enforced, where there are no control groups")
     .option("--allow-private-webhooks", "let webhooks go to this machine and to private networks")
+    .option("--queue-wait <duration>", "how long a call may wait for a worker (30s)")
     .option("--drain <duration>", "how long a stop waits for calls that run")
     .option(
       "--log <form>",
@@ -61,8 +67,11 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     dataDir: resolve(io.cwd, flags.data),
     toolsDirs: flags.tools.map((folder) => resolve(io.cwd, folder)),
     policiesDirs: flags.policies.map((folder) => resolve(io.cwd, folder)),
+    boxes: boxesFlag(flags.boxes),
+    acceptWatchedLimits: flags.acceptWatchedLimits === true,
     allowPrivateWebhooks: flags.allowPrivateWebhooks === true,
     ...drainFlag(flags.drain),
+    ...queueWaitFlag(flags.queueWait),
     ...logFlag(flags.log),
   };
   const { startDev } = await io.compose();
@@ -86,6 +95,19 @@ function portFlag(flag: string, text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= 65_535)) throw new CliError(`${flag} takes a port from 0 to 65535, not "${text}"`);
   return port;
+}
+
+function boxesFlag(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count <= 1_000)) throw new CliError(`--boxes takes a whole number from 0 to 1000, not "${text}"`);
+  return count;
+}
+
+function queueWaitFlag(text: string | undefined): { readonly queueWaitMs?: number } {
+  if (text === undefined) return {};
+  const queueWaitMs = parseSpanMs(text);
+  if (queueWaitMs === undefined || queueWaitMs < 1) throw new CliError(`--queue-wait takes a duration like 10s, not "${text}"`);
+  return { queueWaitMs };
 }
 
 function drainFlag(text: string | undefined): { readonly drainMs?: number } {

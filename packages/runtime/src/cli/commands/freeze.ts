@@ -9,6 +9,7 @@ import { relativeText } from "../times.ts";
 
 interface FreezeOptions {
   readonly tool?: string;
+  readonly tenant?: string;
   readonly reason?: string;
   readonly list?: boolean;
   readonly limit?: string;
@@ -22,28 +23,31 @@ export function addFreeze(program: Command, runs: Runs): void {
         .command("freeze")
         .description("stop dispatch at once; what runs goes on")
         .option("--tool <tool>", "of this tool only; without it of all tools")
+        .option("--tenant <tenant>", "of this tenant; for the platform's operator, with --platform")
         .option("--reason <text>", "why; kept in the audit")
         .option("--list", "freeze nothing: show what is frozen"),
     ),
     (session, _args, options) => (options.list === true ? listFreezes(session, options) : freeze(session, options)),
   );
-  runs.operator<{ readonly tool?: string }>(
+  runs.operator<{ readonly tool?: string; readonly tenant?: string }>(
     program
       .command("unfreeze")
       .description("let dispatch go on")
-      .option("--tool <tool>", "the freeze of this tool; without it the one of all tools"),
+      .option("--tool <tool>", "the freeze of this tool; without it the one of all tools")
+      .option("--tenant <tenant>", "of this tenant; for the platform's operator, with --platform"),
     unfreeze,
   );
 }
 
 const what = (tool: string): string => (tool === "" ? "all tools" : tool);
-const lift = (tool: string): string => `signalbox unfreeze${tool === "" ? "" : ` --tool ${tool}`}`;
+const lift = ({ tenant, tool }: Freeze): string =>
+  `signalbox unfreeze${tool === "" ? "" : ` --tool ${tool}`}${tenant === "platform" ? " --platform" : ""}`;
 
-async function freeze(session: OnlineSession, { tool, reason }: FreezeOptions): Promise<Outcome> {
+async function freeze(session: OnlineSession, { tool, tenant, reason }: FreezeOptions): Promise<Outcome> {
   if (tool !== undefined) session.about.tool = tool;
-  const made = await session.client.freezes.freeze(givenOnly({ tool, reason }), session);
+  const made = await session.client.freezes.freeze(givenOnly({ tool, tenant, reason }), session);
   session.print(made, () => `${plainLine(`dispatch of ${what(made.tool)} is frozen`)}\n`);
-  session.remark(`what runs goes on\nnext:  ${plainLine(lift(made.tool))}`);
+  session.remark(`what runs goes on\nnext:  ${plainLine(lift(made))}`);
 }
 
 async function listFreezes(session: OnlineSession, options: FreezeOptions): Promise<Outcome> {
@@ -65,9 +69,9 @@ async function listFreezes(session: OnlineSession, options: FreezeOptions): Prom
 }
 
 async function unfreeze(session: OnlineSession, _args: readonly string[], options: FreezeOptions): Promise<Outcome> {
-  const { tool } = options;
+  const { tool, tenant } = options;
   if (tool !== undefined) session.about.tool = tool;
-  const { lifted, ...rest } = await session.client.freezes.lift(givenOnly({ tool }), session);
+  const { lifted, ...rest } = await session.client.freezes.lift(givenOnly({ tool, tenant }), session);
   session.print(
     { ...rest, lifted },
     () =>

@@ -125,6 +125,10 @@ test("the brake says how to let go", async () => {
   expect((await cli(["freeze", "--tool", "a.b"], reaching(url))).err).toBe(
     "what runs goes on\nnext:  signalbox unfreeze --tool a.b\n",
   );
+  const platform = await scriptedHttp({ "POST /v1/freezes": [{ body: { tenant: "platform", tool: "", reason: "" } }] });
+  expect(
+    (await cli(["freeze", "--platform"], { env: { SIGNALBOX_URL: platform.url, SIGNALBOX_PLATFORM_KEY: "k" } })).err,
+  ).toBe("what runs goes on\nnext:  signalbox unfreeze --platform\n");
 });
 
 const times = { created_at: "2026-01-31T11:00:00.000Z", created_by: "user:me" };

@@ -1,6 +1,7 @@
 // `signalbox grants`: gives permissions to principals, lists them and takes them back.
 import type { Command } from "commander";
 import { expiryFlag, lifeText } from "../lifetimes.ts";
+import { rolesColumn } from "../roles.ts";
 import { givenOnly } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
 
@@ -21,7 +22,7 @@ export function addGrants(program: Command, runs: Runs): void {
       .description("give permissions to a principal")
       .requiredOption("--subject <principal>", "who gets them: user:…, service:… or agent:…")
       .requiredOption("--permission <permissions...>", "domain:action:resource, or '*'")
-      .option("--role <roles...>", "roles that policies know")
+      .option("--role <roles...>", "roles that policies ask for, like finance")
       .option("--project <project>", "in this project only; without it in all")
       .option("--expires <when>", "a duration like 30d, or an instant like 2027-01-31T12:00:00Z"),
     createGrant,
@@ -41,6 +42,7 @@ async function listGrants(session: OnlineSession): Promise<Outcome> {
       { title: "SUBJECT", cell: (grant) => grant.subject, shrinks: true },
       { title: "PROJECT", cell: (grant) => (grant.project === "" ? "(all)" : grant.project) },
       { title: "PERMISSIONS", cell: (grant) => grant.permissions.join(" "), shrinks: true },
+      ...rolesColumn(page.items),
       { title: "LIFE", cell: (grant) => lifeText(grant, now) },
     ]),
   );
@@ -56,7 +58,10 @@ async function createGrant(session: OnlineSession, _args: readonly string[], opt
     },
     session,
   );
-  session.print(grant, () => `${grant.grant_id}: ${grant.subject} has ${grant.permissions.join(" ")}\n`);
+  session.print(grant, () => {
+    const roles = grant.roles.length === 0 ? "" : `, and the role ${grant.roles.join(", ")}`;
+    return `${grant.grant_id}: ${grant.subject} has ${grant.permissions.join(" ")}${roles}\n`;
+  });
 }
 
 async function revokeGrant(session: OnlineSession, [id = ""]: readonly string[]): Promise<Outcome> {

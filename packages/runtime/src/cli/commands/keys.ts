@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { resolve } from "node:path";
 import { CliError } from "../failure.ts";
 import { expiryFlag, lifeText } from "../lifetimes.ts";
+import { rolesColumn } from "../roles.ts";
 import { givenOnly } from "../session.ts";
 import type { OnlineSession, Outcome, Runs, Session } from "../session.ts";
 import { facts } from "../table.ts";
@@ -32,7 +33,7 @@ export function addKeys(program: Command, runs: Runs): void {
       .requiredOption("--label <text>", "what it is for")
       .requiredOption("--principal <principal>", "who it stands for: user:…, service:… or agent:…")
       .requiredOption("--scope <scopes...>", "what it may ask for: tools:invoke, calls:read, workers:connect …")
-      .option("--role <roles...>", "roles that policies know")
+      .option("--role <roles...>", "roles that policies ask for, like finance")
       .option("--project <project>", "the project that it belongs to")
       .option("--expires <when>", "a duration like 30d, or an instant like 2027-01-31T12:00:00Z"),
     createKey,
@@ -61,6 +62,7 @@ async function listKeys(session: OnlineSession): Promise<Outcome> {
       { title: "PRINCIPAL", cell: (key) => key.principal, shrinks: true },
       { title: "PROJECT", cell: (key) => key.project },
       { title: "SCOPES", cell: (key) => key.scopes.join(" "), shrinks: true },
+      ...rolesColumn(page.items),
       { title: "LIFE", cell: (key) => lifeText(key, now) },
     ]),
   );
@@ -83,6 +85,7 @@ async function createKey(session: OnlineSession, _args: readonly string[], optio
         ["key", key.key_id],
         ["principal", key.principal],
         ["scopes", key.scopes.join(" ")],
+        ["roles", key.roles.length === 0 ? undefined : key.roles.join(" ")],
         ["secret", key.secret],
       ],
       session.paint.dim,

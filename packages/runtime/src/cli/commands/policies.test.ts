@@ -57,7 +57,11 @@ test("publish sends every policy below a folder, tells tools and warnings, and g
     message: "refund names no tool that is known",
     hint: "the rule waits",
   };
-  const refused = { error: { code: "invalid_input", message: "metadata is required", retryable: false } };
+  const problems = [
+    { path: "metadata", message: "is required" },
+    { path: "spec.n", message: "is an unknown key", hint: "leave it out" },
+  ];
+  const refused = { error: { code: "invalid_input", message: "2 problems", retryable: false, details: { problems } } };
   const { url, seen } = await scriptedHttp({
     "PUT /v1/policies": [
       { status: 400, body: refused },
@@ -78,7 +82,7 @@ test("publish sends every policy below a folder, tells tools and warnings, and g
     code: 1,
     out: "payments-need-a-person@1.0.0 is published: require_approval for payments.charge, payments.refund\n",
     err:
-      "a/deny.policy.yaml\nerror: metadata is required (invalid_input)\nnext:  correct what is named above and try again\nrequest: req_scripted\n" +
+      "a/deny.policy.yaml\nerror: 2 problems (invalid_input)\nnext:  correct what is named here and try again\n  metadata: is required\n  spec.n: is an unknown key (leave it out)\nrequest: req_scripted\n" +
       `b/broken.policy.yaml\nerror: line 2: the key "kind" stands there twice\nnext:  signalbox validate b/broken.policy.yaml\n` +
       "warning: c/pay.yaml: spec.match.tools[0] refund names no tool that is known\n    the rule waits\n",
   });
@@ -93,6 +97,10 @@ test.each([
   [
     { dry_run: true, mode: "observe", match: { ...policy.match, tools: [] }, decision: "deny" },
     "would be published, observes only: deny for any tool",
+  ],
+  [
+    { level: "attached", match: { ...policy.match, tools: [] } },
+    "is published: require_approval for the tools that name it",
   ],
   [
     { tools_hit: ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] },

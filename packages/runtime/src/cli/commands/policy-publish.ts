@@ -70,8 +70,8 @@ function publishedText(policy: PublishedPolicy): string {
   return `${plainLine(`${policy.name}@${policy.version} ${what}${state}${observes}: ${policy.decision} for ${toolsText(policy)}`)}\n`;
 }
 
-function toolsText({ match, tools_hit: hit }: PublishedPolicy): string {
-  if (match.tools.length === 0) return "any tool";
+function toolsText({ level, match, tools_hit: hit }: PublishedPolicy): string {
+  if (match.tools.length === 0) return level === "attached" ? "the tools that name it" : "any tool";
   if (hit.length === 0) return "no tool that is known";
   const more = hit.length > toolsShownMax ? ` and ${hit.length - toolsShownMax} more` : "";
   return `${hit.slice(0, toolsShownMax).join(", ")}${more}`;

@@ -116,20 +116,22 @@ const deniedBy =
   `{"policy":"no-nights","version":"1.0.0","level":"tenant","outcome":"deny","reason":"Nobody is up","observed":false}]}`;
 
 test("a call that a rule denied names the rule, and how to look at it", async () => {
-  const error = { code: "forbidden", message: "Nobody is up", retryable: false };
-  const { url } = await scriptedHttp({
+  const details = { decision_id: "dec_1", policy: "no-nights@1.0.0", level: "platform" };
+  const error = { code: "forbidden", message: "Nobody is up", retryable: false, details };
+  const { url, seen } = await scriptedHttp({
     "POST /v1/executions": [{ status: 403, body: { error, execution_id: "exec_1" } }],
-    "GET /v1/executions/exec_1": [{ body: record("denied", deniedBy) }],
   });
   const { code, err } = await cli(["run", "hello.greet"], reaching(url));
   expect(code).toBe(3);
   expect(err).toBe(
-    "denied by no-nights@1.0.0 (tenant): Nobody is up\nerror: Nobody is up (forbidden)\n" +
-      "next:  signalbox policies show no-nights@1.0.0\ncall: exec_1\nrequest: req_scripted\n",
+    "denied by no-nights@1.0.0 (platform)\nerror: Nobody is up (forbidden)\n" +
+      "next:  signalbox policies show no-nights@1.0.0 --platform\ncall: exec_1\nrequest: req_scripted\n",
   );
+  // Nothing more is asked: a key that may not read calls would leave a refusal on record.
+  expect(seen).toHaveLength(1);
 });
 
-test("a denial that came while it was looked at names its rule too; a key that may not read calls hears the error", async () => {
+test("a denial that came while it was looked at names its rules from its record", async () => {
   const error = `,"error":{"code":"forbidden","message":"Nobody is up","retryable":false,"details":{}}`;
   const looked = await scriptedHttp({
     "POST /v1/executions": [{ status: 202, body: record("queued") }],
@@ -137,15 +139,6 @@ test("a denial that came while it was looked at names its rule too; a key that m
   });
   const late = await cli(["run", "hello.greet"], reaching(looked.url));
   expect(late.err).toContain("denied by no-nights@1.0.0 (tenant): Nobody is up\nerror: Nobody is up (forbidden)\n");
-  const refusal = { error: { code: "forbidden", message: "needs calls:read", retryable: false } };
-  const blind = await scriptedHttp({
-    "POST /v1/executions": [
-      { status: 403, body: { error: { ...refusal.error, message: "Nobody is up" }, execution_id: "exec_1" } },
-    ],
-    "GET /v1/executions/exec_1": [{ status: 403, body: refusal }],
-  });
-  const { code, err } = await cli(["run", "hello.greet"], reaching(blind.url));
-  expect([code, err.split("\n")[0]]).toEqual([3, "error: Nobody is up (forbidden)"]);
 });
 
 test.each([
@@ -159,6 +152,18 @@ test.each([
   const ended = await cli(["run", "hello.greet"], reaching(url));
   expect(ended.code).toBe(exitCode);
   expect(ended.err).toContain(`error: because (${code})\nnext:  ${next}\ncall: exec_1\n`);
+});
+
+test.each([
+  ["forbidden", { decision_id: "dec_1" }, "see what the rules say of it: signalbox policies explain hello.greet"],
+  ["forbidden", { reason: "tool_disabled", project: "default" }, "signalbox tools enable hello.greet"],
+  ["integrity_violation", { tool: "hello.greet", version: "1.0.0" }, "signalbox tools show hello.greet"],
+  ["tool_not_found", { did_you_mean: ["hello.great", "hello.green"] }, "did you mean hello.great or hello.green?"],
+  ["tool_not_found", { version: "^5", versions: ["1.0.0"] }, "signalbox tools show hello.greet"],
+])("%s with %j has a step of its own", async (code, details, next) => {
+  const error = { code, message: "because", retryable: false, details };
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ status: 403, body: { error } }] });
+  expect((await cli(["run", "hello.greet"], reaching(url))).err).toContain(`\nnext:  ${next}\n`);
 });
 
 test("Ctrl-C leaves the call alone and says where it is", async () => {

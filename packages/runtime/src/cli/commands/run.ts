@@ -72,7 +72,7 @@ async function runTool(session: OnlineSession, args: readonly string[], options:
     });
   } catch (error) {
     if (!(error instanceof Interrupted)) {
-      await tellDenial(session, error);
+      tellDenial(session, error);
       throw error;
     }
     const look =
@@ -105,7 +105,7 @@ async function untilEnd(session: OnlineSession, first: RunRecord, until: number)
 async function tell(session: OnlineSession, { outputText, ...record }: RunRecord, async: boolean): Promise<Outcome> {
   if (ended.includes(record.status) && record.status !== "succeeded") {
     const failure = await failureOf(record);
-    await tellDenial(session, failure, record);
+    tellDenial(session, failure, record);
     throw failure;
   }
   if (record.status === "succeeded") {
@@ -134,16 +134,22 @@ function editText({ by, args }: ExecutionEdit): string {
   return `${plainLine(by)} changed the arguments${ran}`;
 }
 
-/** Names the rules that denied a call; the error alone has only the reason of one. */
-async function tellDenial(session: OnlineSession, error: unknown, known?: Execution): Promise<void> {
+/** Names the rules that denied a call: all of them where its record is known, else the one that the error names. */
+function tellDenial(session: OnlineSession, error: unknown, known?: Execution): void {
   const denied = error instanceof SignalboxApiError && ["forbidden", "policy_error"].includes(error.code);
-  if (!denied || error.executionId === undefined || session.json) return;
-  // Whoever may run a tool need not have the right to read calls; the error is told all the same.
-  const record = known ?? (await session.client.get(error.executionId, session).catch(() => undefined));
-  const rules = record?.policy?.rules ?? [];
-  for (const rule of denials(rules)) session.remark(`denied by ${ruleText(rule)}`);
-  const next = showDenial(rules);
-  if (next !== undefined) session.about.policy = next;
+  if (!denied || session.json) return;
+  if (known !== undefined) {
+    const rules = known.policy?.rules ?? [];
+    for (const rule of denials(rules)) session.remark(`denied by ${ruleText(rule)}`);
+    const next = showDenial(rules);
+    if (next !== undefined) session.about.policy = next;
+    return;
+  }
+  // Not asked for: whoever may run a tool need not have the right to read calls, and that would be a refusal on record.
+  const { policy, level } = error.details;
+  if (typeof policy !== "string" || typeof level !== "string") return;
+  session.remark(plainLine(`denied by ${policy} (${level})`));
+  session.about.policy = plainLine(`signalbox policies show ${policy}${level === "platform" ? " --platform" : ""}`);
 }
 
 function summary({ tool, version, execution, execution_id }: Execution): string {

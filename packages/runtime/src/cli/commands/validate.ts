@@ -23,7 +23,10 @@ export function addValidate(program: Command, runs: Runs): void {
     program
       .command("validate")
       .description("check manifests and policies, without a runtime")
-      .argument("<path...>", "their files, or folders with tool.yaml and *.policy.yaml files below them; conditions are checked against the tools among them"),
+      .argument(
+        "<path...>",
+        "their files, or folders with tool.yaml and *.policy.yaml files below them; conditions are checked against the tools among them",
+      ),
     validate,
   );
 }
@@ -85,7 +88,8 @@ async function checkFile(
   const { source } = read;
   const placed = (problem: Problem): PlacedProblem => ({ ...problem, line: source.lineOf(problem.path) });
   const kind = isPolicy(source.document) ? "policy" : "tool";
-  const { name, problems, warnings } = kind === "policy" ? await checkPolicy(source, tools) : await checkTool(session, source);
+  const { name, problems, warnings } =
+    kind === "policy" ? await checkPolicy(source, tools) : await checkTool(session, source);
   const twin = before.find((one) => name !== undefined && one.kind === kind && one.name === name);
   const twice: Problem = {
     path: "metadata.version",

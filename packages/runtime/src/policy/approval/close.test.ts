@@ -67,7 +67,7 @@ describe("time", () => {
       onBehalfOf: "user:ann",
       status: "expired",
       errorCode: "approval_expired",
-      details: { outcome: "expired", closed_by: "runtime", expired_at: 4_600_000 },
+      details: { outcome: "expired", closed_by: "runtime", expired_at: "1970-01-01T01:16:40.000Z" },
     });
     expect(approvalDueAt(step.after.approval)).toBe(Number.POSITIVE_INFINITY);
   });

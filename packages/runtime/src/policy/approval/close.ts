@@ -4,7 +4,7 @@ import { notify, set, tellAudit, type Change } from "./change.ts";
 import type { ApprovalHappening, ApprovalNotice, ApprovalRefusal } from "./machine.ts";
 import { tellOpened } from "./open.ts";
 import { escalatedRoutes } from "./requirements.ts";
-import { expiredError, rejectedError } from "./told.ts";
+import { expiredError, iso, rejectedError } from "./told.ts";
 import { approvalLimits, type Approval, type ApprovalOutcome, type ApprovalState } from "./types.ts";
 import { peopleOf } from "./votes.ts";
 
@@ -127,7 +127,7 @@ export function expire(change: Change): void {
   }
   close(change, { state: "expired", outcome: "expired", closedBy: runtime });
   denySubject(change, expiredError(change.approval), null);
-  tellClosed(change, { errorCode: "approval_expired", details: { expired_at: approval.expiresAt } });
+  tellClosed(change, { errorCode: "approval_expired", details: { expired_at: iso(approval.expiresAt) } });
 }
 
 /** Closing this one and opening the next is one unit. The votes stay behind: another role is asked, from nothing. */
@@ -147,7 +147,7 @@ function escalate(change: Change, escalateTo: string): void {
     revision: 1,
   };
   close(change, { state: "escalated", outcome: "escalated", closedBy: runtime, escalatedTo: nextApprovalId });
-  tellClosed(change, { details: { escalated_to: nextApprovalId, expired_at: approval.expiresAt } });
+  tellClosed(change, { details: { escalated_to: nextApprovalId, expired_at: iso(approval.expiresAt) } });
   tellOpened(change, next);
 }
 

@@ -58,7 +58,7 @@ test("the row, its record, the call's event and the notice", () => {
       args_hash: "h0",
       routes: [{ route: "finance", quorum: 1 }],
       reason: "Payments above 1000 need a person",
-      expires_at: 4_600_000,
+      expires_at: "1970-01-01T01:16:40.000Z",
     },
   });
 });

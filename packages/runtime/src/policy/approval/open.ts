@@ -1,6 +1,7 @@
 // The first row of an approval: the question as it is put, and what tells people of it.
 import { begin, notify, refuse, say, tellAudit, type Change } from "./change.ts";
 import type { ApprovalStep, HashedArgs } from "./machine.ts";
+import { iso } from "./told.ts";
 import { mergeRoutes, requirementsProblem } from "./requirements.ts";
 import type { Approval, ApprovalRequirements, ApprovalSubject } from "./types.ts";
 
@@ -67,7 +68,7 @@ function question(asking: Approval): Readonly<Record<string, unknown>> {
   return {
     routes: asking.routes,
     reason: asking.reason,
-    expires_at: asking.expiresAt,
+    expires_at: iso(asking.expiresAt),
     ...(asking.edited ? { edited: true } : {}),
     ...(asking.escalatedFrom === null ? {} : { depth: asking.depth, escalated_from: asking.escalatedFrom }),
   };

@@ -218,7 +218,7 @@ describe("an edit", () => {
           args_hash: "h1",
           routes: [{ route: "finance", quorum: 2 }],
           reason: "Payments above 1000 need a person",
-          expires_at: asked0 + hourMs,
+          expires_at: new Date(asked0 + hourMs).toISOString(),
           edited: true,
           edited_by: "user:cy",
         },

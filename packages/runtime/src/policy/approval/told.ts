@@ -148,6 +148,6 @@ function closedMessage(closed: Extract<ApprovalRefusal, { reason: "approval_clos
   }
 }
 
-function iso(atMs: number): string {
+export function iso(atMs: number): string {
   return new Date(atMs).toISOString();
 }

@@ -16,7 +16,7 @@ import { image, readAbsolutePath, readInnerPath, readNamedVersion, remoteToolNam
 
 const keysByType = {
   worker: ["type"],
-  sandbox: ["type", "runtime", "entry", "image", "min"],
+  sandbox: ["type", "runtime", "entry", "image", "min", "result"],
   mcp: ["type", "server", "tool"],
   agent: ["type", "agent"],
 } as const satisfies Record<Executor["type"], readonly string[]>;
@@ -63,6 +63,8 @@ function readSandbox(fields: Fields, path: string, notes: Notes): Executor | und
     rank === undefined
       ? undefined
       : readInteger(rank, under(path, "min"), { min: 0, max: bounds.backendRankMax }, notes);
+  const from = field(fields, "result");
+  const result = from === undefined ? undefined : readChoice(from, under(path, "result"), ["fd3", "stdout"] as const, notes);
   if (runtime === undefined || entry === undefined) return undefined;
   return {
     type: "sandbox",
@@ -70,5 +72,6 @@ function readSandbox(fields: Fields, path: string, notes: Notes): Executor | und
     entry,
     ...(pinned === undefined ? {} : { image: pinned }),
     ...(min === undefined ? {} : { min }),
+    ...(result === undefined ? {} : { result }),
   };
 }

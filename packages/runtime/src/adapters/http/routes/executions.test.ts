@@ -69,7 +69,7 @@ describe("one record", () => {
       listExecutions: async () => ({ items: [{ ...call, effectiveArgsJson: null }], next: undefined }),
     });
     const heard = await door.ask("GET", `/v1/executions/${scriptedCallId}`);
-    expect(heard.text).toContain('"edited":{"by":"user:fred","args":{"amount":9007199254740993},"note":');
+    expect(heard.text).toContain('"edited":{"by":"user:fred","args":{"amount":9007199254740993},"original_args":{"message":"hi"},"note":');
     const note =
       "A person changed the arguments of this call of echo before it ran. " +
       'It ran once, with these arguments: {"amount":9007199254740993} ' +

@@ -9,13 +9,14 @@ import { nothing } from "../schemas/fields.ts";
 import { detailJson, eventJson, executionPath, recordJson } from "../views/executions.ts";
 import { idIn } from "./execution-id.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
-import { streamOf } from "./stream.ts";
+import { streamAnswer } from "./stream.ts";
 
 async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
   const request = invokeRequest(body, message);
   if (wantsStream(body)) {
     const { call } = await service.invoke(asked, { ...request, mode: "async" });
-    return streamOf({ service, asked }, call.callId, 0, request.cancelOnDisconnect === true);
+    const follower = await service.follow(asked, call.callId, 0, { answering: true });
+    return streamAnswer(follower, call.callId, request.cancelOnDisconnect === true);
   }
   const answer = await service.invoke(asked, request);
   return invokeAnswer(answer, request, asked.requestId);

@@ -20,14 +20,15 @@ describe("freezes", () => {
   });
 
   test.each([
-    [undefined, ["", ""]],
-    ["{}", ["", ""]],
-    ['{"tool":"echo","reason":"it leaks"}', ["echo", "it leaks"]],
-  ])("%s freezes", async (body, [tool, reason]) => {
+    [undefined, ["", "", undefined]],
+    ["{}", ["", "", undefined]],
+    ['{"tool":"echo","reason":"it leaks"}', ["echo", "it leaks", undefined]],
+    ['{"tenant":"beta"}', ["", "", "beta"]],
+  ])("%s freezes", async (body, [tool, reason, tenant]) => {
     const door = await openDoor();
     const heard = await door.ask("POST", "/v1/freezes", body === undefined ? {} : { body });
     expect([heard.status, heard.json]).toEqual([201, { tenant: "acme", tool, reason, at, by: "user:alice" }]);
-    expect(door.service.reached[1]).toMatchObject({ method: "freeze", args: [tool, reason] });
+    expect(door.service.reached[1]).toMatchObject({ method: "freeze", args: [tool, reason, tenant] });
   });
 
   test.each([
@@ -37,14 +38,14 @@ describe("freezes", () => {
     const door = await openDoor({ unfreeze: async () => ({ lifted }) });
     const heard = await door.ask("POST", "/v1/freezes:lift", body === undefined ? {} : { body });
     expect([heard.status, heard.json]).toEqual([200, { tool, lifted }]);
-    expect(door.service.reached[1]).toMatchObject({ method: "unfreeze", args: [tool] });
+    expect(door.service.reached[1]).toMatchObject({ method: "unfreeze", args: [tool, undefined] });
   });
 
   test.each([
     ["/v1/freezes", '{"tool":""}', "/tool"],
     ["/v1/freezes", '{"tool":1}', "/tool"],
     ["/v1/freezes", `{"reason":"${"x".repeat(501)}"}`, "/reason"],
-    ["/v1/freezes", '{"tenant":"beta"}', "/tenant"],
+    ["/v1/freezes", '{"tenant":""}', "/tenant"],
     ["/v1/freezes:lift", '{"tool":""}', "/tool"],
     ["/v1/freezes:lift", '{"reason":"x"}', "/reason"],
   ])("POST %s %s is refused at %s", async (path, body, pointer) => {

@@ -15,13 +15,13 @@ async function list({ service, asked, query }: Ask): Promise<Answer> {
 
 /** Takes no body too: whoever pulls the brake in a hurry should not fail on a missing `{}`. */
 async function freeze({ service, asked, body }: Ask): Promise<Answer> {
-  const { tool = "", reason = "" } = check(freezeBody, body ?? {}, "body");
-  return jsonAnswer(201, freezeView(await service.freeze(asked, tool, reason)));
+  const { tool = "", reason = "", tenant } = check(freezeBody, body ?? {}, "body");
+  return jsonAnswer(201, freezeView(await service.freeze(asked, tool, reason, tenant)));
 }
 
 async function lift({ service, asked, body }: Ask): Promise<Answer> {
-  const { tool = "" } = check(liftBody, body ?? {}, "body");
-  const { lifted } = await service.unfreeze(asked, tool);
+  const { tool = "", tenant } = check(liftBody, body ?? {}, "body");
+  const { lifted } = await service.unfreeze(asked, tool, tenant);
   return jsonAnswer(200, { tool, lifted });
 }
 

@@ -170,12 +170,12 @@ describe("what an invoke may say", () => {
     expect(details["more_faults"]).toBe(11);
   });
 
-  test("a stream is refused with the way to go instead", async () => {
+  test("a stream is for who waits", async () => {
     const door = await openDoor();
-    const heard = await invoke(door, { stream: true });
+    const heard = await invoke(door, { stream: true, mode: "async" });
     expect([heard.status, errorOf(heard).message]).toEqual([
       400,
-      "field /stream cannot be true: stream is not served by this version; poll GET /v1/executions/{id} instead",
+      'field /stream does not go with mode "async"; follow GET /v1/executions/{id}/stream instead',
     ]);
   });
 

@@ -1,9 +1,10 @@
 // The route that follows one call: its events as they come, and those that were missed.
 import type { CallFollower } from "../../../service.ts";
-import { sseAlive, sseBatch } from "../../../stream/sse.ts";
+import { sseAlive, sseBatch, sseHello } from "../../../stream/sse.ts";
 import type { Answer } from "../answer.ts";
 import { check } from "../schemas/check.ts";
 import { lastEventId, streamQuery } from "../schemas/stream.ts";
+import { recordJson } from "../views/executions.ts";
 import { idIn } from "./execution-id.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
@@ -11,41 +12,77 @@ import type { Ask, GuardedRoute } from "./route.ts";
 const aliveMs = 15_000;
 
 /** @param cancels who goes away before the end wants the call stopped */
-export async function streamOf(
-  { service, asked }: Pick<Ask, "service" | "asked">,
-  executionId: string,
-  afterSeq: number,
-  cancels = false,
-): Promise<Answer> {
-  const follower = await service.follow(asked, executionId, afterSeq);
-  const stream = written(follower, asked.signal, cancels);
+export function streamAnswer(follower: CallFollower, executionId: string, cancels: boolean): Answer {
+  // A browser comes back for ever to a stream that ends; this is how it is told not to.
+  if (follower.over) {
+    follower.close();
+    return { status: 204, text: "", executionId };
+  }
+  const stream = { [Symbol.asyncIterator]: () => pages(follower, cancels) };
   return { status: 200, text: "", stream, contentType: "text/event-stream; charset=utf-8", executionId };
 }
 
-async function* written(follower: CallFollower, gone: AbortSignal | undefined, cancels: boolean): AsyncGenerator<string> {
+/**
+ * Not a generator: one that was never asked for anything hears nothing of its reader's leaving, and one that waits
+ * hears of it only after its wait.
+ */
+function pages(follower: CallFollower, cancels: boolean): AsyncIterator<string> {
+  let greeted = false;
+  let finished = false;
+  let closed = false;
   const close = (): void => {
-    if (cancels) follower.abandon();
+    if (closed) return;
+    closed = true;
+    if (cancels && !finished) follower.abandon();
     follower.close();
   };
-  gone?.addEventListener("abort", close, { once: true });
-  try {
-    while (gone?.aborted !== true) {
-      const batch = await follower.next(aliveMs);
-      const text = sseBatch(batch);
-      yield text === "" && !batch.ended ? sseAlive : text;
-      if (batch.ended) return;
-    }
-  } finally {
-    gone?.removeEventListener("abort", close);
-    follower.close();
-  }
+  const over = { done: true, value: undefined } as const;
+  return {
+    async next() {
+      if (closed) return over;
+      if (finished) {
+        close();
+        return over;
+      }
+      if (!greeted) {
+        greeted = true;
+        return { done: false, value: sseHello };
+      }
+      try {
+        const batch = await follower.next(aliveMs);
+        finished = batch.end !== null || batch.leaving;
+        const text = sseBatch(batch, recordJson);
+        return { done: false, value: text === "" ? sseAlive : text };
+      } catch (error) {
+        // The trouble is ours: it cancels nobody's call.
+        finished = true;
+        close();
+        throw error;
+      }
+    },
+    async return() {
+      close();
+      return over;
+    },
+  };
 }
 
-async function follow(ask: Ask): Promise<Answer> {
-  const { after_seq: asked } = check(streamQuery, ask.query, "query");
-  return streamOf(ask, idIn(ask.params), asked ?? lastEventId(ask.message) ?? 0);
+async function follow({ service, asked, params, query, message }: Ask): Promise<Answer> {
+  const { after_seq: given } = check(streamQuery, query, "query");
+  // A browser that comes back sends the number it has beside the query of its first request.
+  const afterSeq = lastEventId(message) ?? given ?? 0;
+  const executionId = idIn(params);
+  return streamAnswer(await service.follow(asked, executionId, afterSeq), executionId, false);
 }
 
 export const streamRoutes: readonly GuardedRoute[] = [
-  { method: "GET", path: "/v1/executions/:id/stream", scope: "calls:read", body: "none", takesQuery: true, handle: follow },
+  {
+    method: "GET",
+    path: "/v1/executions/:id/stream",
+    // One's own calls go with the right to make them; the runtime looks whose it is.
+    scope: ["calls:read", "tools:invoke"],
+    body: "none",
+    takesQuery: true,
+    handle: follow,
+  },
 ];

@@ -2,6 +2,6 @@
 import { z } from "zod";
 import { name, reason } from "./fields.ts";
 
-export const freezeBody = z.strictObject({ tool: name.optional(), reason: reason.optional() });
+export const freezeBody = z.strictObject({ tool: name.optional(), tenant: name.optional(), reason: reason.optional() });
 
-export const liftBody = z.strictObject({ tool: name.optional() });
+export const liftBody = z.strictObject({ tool: name.optional(), tenant: name.optional() });

@@ -18,7 +18,8 @@ export function recordJson(call: Call): string {
   // The note is for a model, and says that it ran: of a call that has not run it would be a lie.
   const ran = call.usage !== null || call.startedAt !== null;
   const note = ran ? `,"note":${JSON.stringify(toldEdited(tool, effectiveArgsJson))}` : "";
-  return `${told},"edited":{"by":${by},"args":${effectiveArgsJson}${note}}}`;
+  const original = call.inputJson === null ? "" : `,"original_args":${call.inputJson}`;
+  return `${told},"edited":{"by":${by},"args":${effectiveArgsJson}${original}${note}}}`;
 }
 
 /** The record with the decision that let it run or not, its attempts, and the results that came too late. Events have a route of their own. */

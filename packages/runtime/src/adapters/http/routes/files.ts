@@ -1,0 +1,24 @@
+// The routes about files and packages: put content, then name it by its digest.
+import type { FilesService } from "../../../corridor/files-service.ts";
+import { packageBounds } from "../../../registry/package/bounds.ts";
+import { jsonAnswer } from "../answer.ts";
+import type { Answer } from "../answer.ts";
+import { bodyStream } from "../body-stream.ts";
+import { check } from "../schemas/check.ts";
+import { packageBody } from "../schemas/files.ts";
+import { fileView, packageView } from "../views/files.ts";
+import type { Ask } from "./route.ts";
+
+type FilesAsk = Pick<Ask, "asked" | "body" | "message"> & { readonly service: FilesService };
+
+/** The body is the file, of whatever type it says it is; the same content again is the same file. */
+export async function putFile({ service, asked, message }: FilesAsk): Promise<Answer> {
+  const content = bodyStream(message, packageBounds.fileBytesMax);
+  return jsonAnswer(200, fileView(await service.putFile(asked, content)));
+}
+
+export async function putPackage({ service, asked, body }: FilesAsk): Promise<Answer> {
+  const { files } = check(packageBody, body, "body");
+  const stored = await service.putPackage(asked, files);
+  return jsonAnswer(stored.alreadyThere ? 200 : 201, packageView(stored));
+}
