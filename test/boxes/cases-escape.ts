@@ -14,7 +14,12 @@ def call(name, x64, arm64, *args):
 ${lines}`;
   const told = await kit.python(code);
   mustExit(told);
-  return Object.fromEntries(told.out.trim().split("\n").map((line) => line.split(" ") as [string, string]));
+  return Object.fromEntries(
+    told.out
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ") as [string, string]),
+  );
 }
 
 function mustRefuse(answers: Record<string, string>, names: readonly string[], how: readonly string[]): void {
@@ -57,36 +62,52 @@ call("clone_newnet", 56, 220, 0x40000000 | 17, 0, 0, 0, 0)`,
     mustRefuse(answers, Object.keys(answers), ["EPERM", "ENOSYS"]);
     must(Object.keys(answers).length === 28, "each was tried", Object.keys(answers).length);
   }),
-  kitCase("escape", "sockets are unix and internet ones only: no vsock, netlink, packet, alg, bluetooth", ["python", "linux"], async (kit) => {
-    const answers = await syscalls(
-      kit,
-      `for name, family in (("vsock", 40), ("netlink", 16), ("packet", 17), ("alg", 38), ("bluetooth", 31), ("xdp", 44), ("rds", 21), ("tipc", 30), ("can", 29)):
+  kitCase(
+    "escape",
+    "sockets are unix and internet ones only: no vsock, netlink, packet, alg, bluetooth",
+    ["python", "linux"],
+    async (kit) => {
+      const answers = await syscalls(
+        kit,
+        `for name, family in (("vsock", 40), ("netlink", 16), ("packet", 17), ("alg", 38), ("bluetooth", 31), ("xdp", 44), ("rds", 21), ("tipc", 30), ("can", 29)):
     call(name, 41, 198, family, 3, 0)
 call("unix", 41, 198, 1, 1, 0)
 call("inet", 41, 198, 2, 1, 0)`,
-    );
-    mustRefuse(answers, ["vsock", "netlink", "packet", "alg", "bluetooth", "xdp", "rds", "tipc", "can"], ["EAFNOSUPPORT", "EPERM", "ENOSYS"]);
-    must(answers["unix"] === "open" && answers["inet"] === "open", "the two are there", answers);
-  }),
+      );
+      mustRefuse(
+        answers,
+        ["vsock", "netlink", "packet", "alg", "bluetooth", "xdp", "rds", "tipc", "can"],
+        ["EAFNOSUPPORT", "EPERM", "ENOSYS"],
+      );
+      must(answers["unix"] === "open" && answers["inet"] === "open", "the two are there", answers);
+    },
+  ),
   kitCase("escape", "raw sockets are refused", ["python", "linux"], async (kit) => {
     const answers = await syscalls(kit, `call("raw", 41, 198, 2, 3, 1)`);
     mustRefuse(answers, ["raw"], ["EPERM", "EACCES"]);
   }),
-  kitCase("escape", "calls of other interfaces are refused: x32, and 32-bit where there is one", ["python", "linux"], async (kit) => {
-    const told = await kit.python(`import ctypes, platform
+  kitCase(
+    "escape",
+    "calls of other interfaces are refused: x32, and 32-bit where there is one",
+    ["python", "linux"],
+    async (kit) => {
+      const told = await kit.python(`import ctypes, platform
 libc = ctypes.CDLL(None, use_errno=True)
 if platform.machine() != "x86_64":
     print(-1)
 else:
     print(libc.syscall(0x40000000 + 39))`);
-    must(told.out === "-1\n", "x32 getpid is refused", [told.out, told.end]);
-  }),
+      must(told.out === "-1\n", "x32 getpid is refused", [told.out, told.end]);
+    },
+  ),
   kitCase("escape", "a terminal's input cannot be written (TIOCSTI)", ["python", "linux"], async (kit) => {
     const answers = await syscalls(kit, `call("tiocsti", 16, 29, 0, 0x5412, b"x")`);
     mustRefuse(answers, ["tiocsti"], ["EPERM"]);
   }),
   kitCase("escape", "programs that make namespaces fail", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("unshare -Ur id 2>/dev/null && echo in; nsenter -t 1 -m id 2>/dev/null && echo in; bwrap --ro-bind / / id 2>/dev/null && echo in; true");
+    const told = await kit.sh(
+      "unshare -Ur id 2>/dev/null && echo in; nsenter -t 1 -m id 2>/dev/null && echo in; bwrap --ro-bind / / id 2>/dev/null && echo in; true",
+    );
     must(told.out === "", "none works", told.out);
   }),
 ];
@@ -108,17 +129,21 @@ cat a b c ../../../../etc/shadow /package/../../etc/shadow /proc/1/cwd/../etc/sh
     must(told.out === ".\n", "the host's file does not come along", told.out);
   }),
   kitCase("escape", "the kernel's own files cannot be written", ["exec", "linux"], async (kit) => {
-    const code = `for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger /proc/1/oom_score_adj /proc/sys/kernel/hostname /proc/1/mem; do
-(echo 1 > $f) 2>/dev/null && echo "wrote $f"; done; cat /proc/kcore /proc/kmsg 2>/dev/null | head -c 1; true`;
+    const code = `for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger /proc/sys/kernel/hostname /proc/1/mem; do
+(echo 1 > $f) 2>/dev/null && echo "wrote $f"; done; (echo -1000 > /proc/self/oom_score_adj) 2>/dev/null && echo immortal; cat /proc/kcore /proc/kmsg 2>/dev/null | head -c 1; true`;
     const told = await kit.sh(code);
     must(told.out === "", "none", told.out);
   }),
   kitCase("escape", "devices cannot be made", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("mknod /tmp/sda b 8 0 2>/dev/null && echo made; mknod /workspace/mem c 1 1 2>/dev/null && echo made; true");
+    const told = await kit.sh(
+      "mknod /tmp/sda b 8 0 2>/dev/null && echo made; mknod /workspace/mem c 1 1 2>/dev/null && echo made; true",
+    );
     must(told.out === "", "none", told.out);
   }),
   kitCase("escape", "read-only mounts cannot be made writable", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("mount -o remount,rw / 2>/dev/null; mount -o remount,rw /usr 2>/dev/null; touch /usr/x 2>/dev/null && echo wrote; true");
+    const told = await kit.sh(
+      "mount -o remount,rw / 2>/dev/null; mount -o remount,rw /usr 2>/dev/null; touch /usr/x 2>/dev/null && echo wrote; true",
+    );
     must(told.out === "", "no", told.out);
   }),
   kitCase("escape", "memory of process 1 cannot be read", ["exec", "linux"], async (kit) => {
@@ -147,8 +172,12 @@ block = b"x" * (1 << 20)
 while True: os.write(f, block)`;
     mustExceed(await kit.python(code, { limits: { memoryBytes: 32 * MiB } }), "memory");
   }),
-  kitCase("escape", "memory hidden in pipes and sockets does not outgrow the limits", ["python", "linux"], async (kit) => {
-    const code = `import os, socket
+  kitCase(
+    "escape",
+    "memory hidden in pipes and sockets does not outgrow the limits",
+    ["python", "linux"],
+    async (kit) => {
+      const code = `import os, socket
 kept = []
 try:
     while True:
@@ -157,13 +186,19 @@ try:
             while True: a.send(b"x" * 65536)
         except BlockingIOError: pass
 except OSError as e: print("stopped", e.errno)`;
-    const told = await kit.python(code, { limits: { memoryBytes: 32 * MiB } });
-    must(told.end.reason === "exited" || told.end.reason === "exceeded", "held", told.end);
-  }),
-  kitCase("escape", "signals to everybody reach nobody outside, and the end is told", ["exec", "processes"], async (kit) => {
-    const told = await kit.sh("kill -STOP -1; kill -KILL 1; kill -TERM 1; kill -KILL 0; sleep 1; echo still");
-    must(told.end.reason === "crashed" || told.end.reason === "exited", "an end of the tool's own", told.end);
-  }),
+      const told = await kit.python(code, { limits: { memoryBytes: 32 * MiB } });
+      must(told.end.reason === "exited" || told.end.reason === "exceeded", "held", told.end);
+    },
+  ),
+  kitCase(
+    "escape",
+    "signals to everybody reach nobody outside, and the end is told",
+    ["exec", "processes"],
+    async (kit) => {
+      const told = await kit.sh("kill -STOP -1; kill -KILL 1; kill -TERM 1; kill -KILL 0; sleep 1; echo still");
+      must(told.end.reason === "crashed" || told.end.reason === "exited", "an end of the tool's own", told.end);
+    },
+  ),
   kitCase("escape", "a tool that stops itself is still ended in time", ["exec", "processes"], async (kit) => {
     const told = await kit.sh("kill -STOP $$", { limits: { timeoutMs: 300, graceMs: 100 } });
     must(told.end.reason === "timeout" && told.usage.durationMs < 3_000, "timeout", told);
@@ -172,18 +207,27 @@ except OSError as e: print("stopped", e.errno)`;
     const told = await kit.sh("exec 0<&- 1>&- 2>&- 3>&- 4>&-; sleep 30", { limits: { timeoutMs: 300, graceMs: 100 } });
     must(told.end.reason === "timeout", "timeout", told.end);
   }),
-  kitCase("escape", "a grandchild that holds the streams open does not hold the end up", ["exec", "processes"], async (kit) => {
-    const startedAt = performance.now();
-    const told = await kit.sh("setsid sleep 30 & echo done");
-    mustExit(told);
-    must(performance.now() - startedAt < 3_000, "at once", performance.now() - startedAt);
-  }),
+  kitCase(
+    "escape",
+    "a grandchild that holds the streams open does not hold the end up",
+    ["exec", "processes"],
+    async (kit) => {
+      const startedAt = performance.now();
+      const told = await kit.sh("setsid sleep 30 & echo done");
+      mustExit(told);
+      must(performance.now() - startedAt < 3_000, "at once", performance.now() - startedAt);
+    },
+  ),
   kitCase("escape", "its own limits cannot be raised", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("ulimit -Hn 65536 2>/dev/null && echo raised; ulimit -n 2000 2>/dev/null && echo raised; true");
+    const told = await kit.sh(
+      "ulimit -Hn 65536 2>/dev/null && echo raised; ulimit -n 2000 2>/dev/null && echo raised; true",
+    );
     must(told.out === "", "no", told.out);
   }),
   kitCase("escape", "control groups cannot be seen or changed", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("ls /sys/fs/cgroup 2>/dev/null; cat /proc/self/cgroup | grep -c signalbox; mkdir -p /tmp/cg; mount -t cgroup2 x /tmp/cg 2>/dev/null && echo mounted; true");
+    const told = await kit.sh(
+      "ls /sys/fs/cgroup 2>/dev/null; cat /proc/self/cgroup | grep -c signalbox; mkdir -p /tmp/cg; mount -t cgroup2 x /tmp/cg 2>/dev/null && echo mounted; true",
+    );
     must(told.out === "0\n", "nothing", told.out);
   }),
 ];

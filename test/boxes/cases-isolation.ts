@@ -7,13 +7,17 @@ const identity: readonly KitCase[] = [
     must(/^(?!0\n)\d+\n(?!0\b)\d+\n$/.test(told.out), "no 0", told.out);
   }),
   kitCase("identity", "no capabilities, no new privileges, a filter", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("grep -E '^(Cap(Prm|Eff|Bnd|Inh|Amb)|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\t'");
+    const told = await kit.sh(
+      "grep -E '^(Cap(Prm|Eff|Bnd|Inh|Amb)|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\t'",
+    );
     const caps = told.out.split("\n").filter((line) => line.startsWith("Cap"));
     must(caps.length === 5 && caps.every((line) => line.endsWith(":0000000000000000")), "no capability", told.out);
     must(told.out.includes("NoNewPrivs:1") && told.out.includes("Seccomp:2"), "nnp and a filter", told.out);
   }),
   kitCase("identity", "setuid programs give nothing", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("for p in /usr/bin/su /usr/bin/passwd /usr/bin/mount; do [ -u $p ] && echo $p; done; su -c id 2>&1 </dev/null; id -u");
+    const told = await kit.sh(
+      "for p in /usr/bin/su /usr/bin/passwd /usr/bin/mount; do [ -u $p ] && echo $p; done; su -c id 2>&1 </dev/null; id -u",
+    );
     must(!/uid=0/.test(told.out) && told.out.trim().endsWith("65534"), "still nobody", told.out);
   }),
   kitCase("identity", "the host name is the box's own", ["exec", "linux"], async (kit) => {
@@ -29,7 +33,9 @@ const isolation: readonly KitCase[] = [
     must(Number(told.out) <= 8, "a handful of its own", told.out);
   }),
   kitCase("isolation", "the host's processes cannot be signalled", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh(`kill -0 ${process.pid} 2>/dev/null && echo reached; kill -KILL -1 2>/dev/null; echo alive`);
+    const told = await kit.sh(
+      `kill -0 ${process.pid} 2>/dev/null && echo reached; kill -KILL -1 2>/dev/null; echo alive`,
+    );
     must(!told.out.includes("reached"), "this process is out of reach", told.out);
   }),
   kitCase("isolation", "there is no network but loopback", ["exec", "linux"], async (kit) => {
@@ -88,11 +94,15 @@ except OSError: print("refused")`);
     }
   }),
   kitCase("isolation", "shared memory and queues are the box's own", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("cat /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg | grep -vc key; ls -A /dev/shm");
+    const told = await kit.sh(
+      "cat /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg | grep -vc key; ls -A /dev/shm",
+    );
     must(told.out === "0\n", "none", told.out);
   }),
   kitCase("isolation", "devices are the harmless ones", ["exec", "linux"], async (kit) => {
-    const told = await kit.sh("cd /dev; for d in *; do [ -c $d ] || [ -b $d ] && echo $d; done | grep -vE '^(null|zero|full|random|urandom|tty|ptmx|console)$'");
+    const told = await kit.sh(
+      "cd /dev; for d in *; do [ -c $d ] || [ -b $d ] && echo $d; done | grep -vE '^(null|zero|full|random|urandom|tty|ptmx|console)$'",
+    );
     must(told.out === "", "no other device", told.out);
   }),
 ];
@@ -101,7 +111,10 @@ const company: readonly KitCase[] = [
   kitCase("company", "twenty at once, each with its own request and result", ["exec"], async (kit) => {
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        kit.sh("read -r line; echo $line > mine; sleep 0.2; cat mine >&3", { request: `"${index}"`, tenant: `t${index % 3}` }),
+        kit.sh("read -r line; echo $line > mine; sleep 0.2; cat mine >&3", {
+          request: `"${index}"`,
+          tenant: `t${index % 3}`,
+        }),
       ),
     );
     all.forEach((told, index) => {
@@ -113,17 +126,23 @@ const company: readonly KitCase[] = [
     const secret = `s${process.pid}x${Math.floor(performance.now())}`;
     const abort = new AbortController();
     let look: Promise<string> | undefined;
-    await kit.sh(`echo ${secret} > /tmp/secret; echo ${secret} > /dev/shm/secret; echo up; exec -a ${secret} sleep 20 2>/dev/null || sleep 20`, {
-      tenant: "a",
-      signal: abort.signal,
-      limits: { graceMs: 0 },
-      onOut: () => {
-        look ??= kit
-          .sh(`cat /tmp/secret /dev/shm/secret 2>/dev/null; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c ${secret}x; find / -name secret -not -path '/proc/*' 2>/dev/null`, { tenant: "b" })
-          .then((told) => told.out)
-          .finally(() => abort.abort());
+    await kit.sh(
+      `echo ${secret} > /tmp/secret; echo ${secret} > /dev/shm/secret; echo up; sh -c 'sleep 20; :' ${secret}x`,
+      {
+        tenant: "a",
+        signal: abort.signal,
+        limits: { graceMs: 0 },
+        onOut: () => {
+          look ??= kit
+            .sh(
+              `cat /tmp/secret /dev/shm/secret 2>/dev/null; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c '[${secret[0]}]${secret.slice(1)}x'; find / -name secret -not -path '/proc/*' 2>/dev/null`,
+              { tenant: "b" },
+            )
+            .then((told) => told.out)
+            .finally(() => abort.abort());
+        },
       },
-    });
+    );
     must((await look) === "0\n", "nothing", await look);
   }),
   kitCase("company", "a bomb in one box does not end its neighbour", ["exec", "python"], async (kit) => {

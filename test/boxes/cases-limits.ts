@@ -3,22 +3,32 @@ import { kitCase, must, mustExceed, mustExit, MiB, type KitCase } from "./kit.ts
 
 const limits: readonly KitCase[] = [
   kitCase("limits", "memory: a bomb is exceeded(memory)", ["python"], async (kit) => {
-    mustExceed(await kit.python("a = []\nwhile True: a.append(bytearray(4 << 20))", { limits: { memoryBytes: 48 * MiB } }), "memory");
+    mustExceed(
+      await kit.python("a = []\nwhile True: a.append(bytearray(4 << 20))", { limits: { memoryBytes: 48 * MiB } }),
+      "memory",
+    );
   }),
-  kitCase("limits", "memory: also when only a grandchild was killed and the tool ends well", ["python", "exact"], async (kit) => {
-    const code = `import subprocess
+  kitCase(
+    "limits",
+    "memory: also when only a grandchild was killed and the tool ends well",
+    ["python", "exact"],
+    async (kit) => {
+      const code = `import subprocess
 subprocess.run(["sh", "-c", "python3 -c 'a=bytearray(200<<20)' ; true"])
 print("well")`;
-    mustExceed(await kit.python(code, { limits: { memoryBytes: 48 * MiB } }), "memory");
-  }),
+      mustExceed(await kit.python(code, { limits: { memoryBytes: 48 * MiB } }), "memory");
+    },
+  ),
   kitCase("limits", "memory: what stays within it is left alone", ["python"], async (kit) => {
     mustExit(await kit.python("a = bytearray(24 << 20)\nprint(len(a))", { limits: { memoryBytes: 64 * MiB } }));
   }),
   kitCase("limits", "memory: node", ["node"], async (kit) => {
-    const told = await kit.node("const a = []; for (;;) a.push(Buffer.alloc(4 << 20, 1));", { limits: { memoryBytes: 128 * MiB } });
+    const told = await kit.node("const a = []; for (;;) a.push(Buffer.alloc(4 << 20, 1));", {
+      limits: { memoryBytes: 128 * MiB },
+    });
     mustExceed(told, "memory");
   }),
-  kitCase("limits", "pids: a fork bomb is exceeded(pids)", ["exec"], async (kit) => {
+  kitCase("limits", "pids: a fork bomb is exceeded(pids), even one that dies of it", ["exec", "exact"], async (kit) => {
     const told = await kit.sh("bomb() { bomb | bomb & }; bomb; sleep 5", { limits: { pids: 16, timeoutMs: 8_000 } });
     mustExceed(told, "pids");
   }),
@@ -32,7 +42,10 @@ print("well")`;
   }),
   kitCase("limits", "cpu seconds: also when children use them up one by one", ["exec", "exact"], async (kit) => {
     const child = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
-    mustExceed(await kit.sh(`while :; do sh -c '${child}'; done`, { limits: { cpuSeconds: 0.4, timeoutMs: 8_000 } }), "cpu");
+    mustExceed(
+      await kit.sh(`while :; do sh -c '${child}'; done`, { limits: { cpuSeconds: 0.4, timeoutMs: 8_000 } }),
+      "cpu",
+    );
   }),
   kitCase("limits", "cpu rate: a fifth of a core is a fifth", ["exec", "exact"], async (kit) => {
     const told = await kit.sh("while :; do :; done", { limits: { cpu: 0.2, timeoutMs: 1_000, graceMs: 0 } });
@@ -101,13 +114,18 @@ const ends: readonly KitCase[] = [
     must(told.end.reason === "cancelled" && told.usage.durationMs < 3_000, "cancelled", told);
   }),
   kitCase("ends", "a cancel before the run ends it", ["exec"], async (kit) => {
-    const sandbox = await kit.backend.provision(kit.spec({ code: "sleep 30", limits: { graceMs: 100 } }), new AbortController().signal);
+    const sandbox = await kit.backend.provision(
+      kit.spec({ code: "sleep 30", limits: { graceMs: 100 } }),
+      new AbortController().signal,
+    );
     const told = await kit.runIn(sandbox, { code: "", signal: AbortSignal.abort() });
     await sandbox.destroy();
     must(told.end.reason === "cancelled", "cancelled", told.end);
   }),
   kitCase("ends", "the first reason wins: a flood during the grace stays a timeout", ["exec"], async (kit) => {
-    const told = await kit.sh("trap 'yes' TERM; while :; do sleep 0.05; done", { limits: { timeoutMs: 200, graceMs: 3_000 } });
+    const told = await kit.sh("trap 'yes' TERM; while :; do sleep 0.05; done", {
+      limits: { timeoutMs: 200, graceMs: 3_000 },
+    });
     must(told.end.reason === "timeout", "timeout", told.end);
   }),
   kitCase("ends", "python is asked by SIGTERM too", ["python"], async (kit) => {

@@ -20,6 +20,7 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
     executor: "worker",
     sandbox: null,
     boxJson: null,
+    filesJson: "[]",
     sideEffectClass: "read_only",
     onIndeterminate: "ask",
     principal: "service:storefront",

@@ -24,6 +24,13 @@ export interface SimWorld {
 /** Nobody has a webhook here. */
 const shut = { send: async () => ({ status: null, error: "shut" }), hostProblem: () => "shut", sign: () => "" };
 const noSeal = { seal: () => "", open: () => undefined };
+/** No call of these runs brings files. */
+const noStore = {
+  putFile: async () => Promise.reject(new Error("nothing is stored here")),
+  useFile: async () => undefined,
+  putPackage: async () => Promise.reject(new Error("nothing is stored here")),
+  usePackage: async () => undefined,
+};
 
 export class SimReplica {
   readonly #world: SimWorld;
@@ -70,6 +77,7 @@ export class SimReplica {
       limits: hubLimits,
       webhookDoor: shut,
       seal: noSeal,
+      store: noStore,
     });
     await runtime.recover();
     if (!link.life.alive) return;

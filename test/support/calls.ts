@@ -31,6 +31,7 @@ export function identityOf(changes: Partial<CallIdentity> = {}): CallIdentity {
     executor: "worker",
     sandbox: null,
     boxJson: null,
+    filesJson: "[]",
     sideEffectClass: "read_only",
     onIndeterminate: "ask",
     principal: "user:ann",

@@ -20,6 +20,7 @@ import { at0 } from "./calls.ts";
 import { HandClock, settled } from "./hand-clock.ts";
 import { hubLimits, register, type WorkerSays } from "./hand-hub.ts";
 import { HandStream } from "./hand-stream.ts";
+import { lazyStore } from "./lazy-store.ts";
 
 /** The real ledger, with a switch that stands for a disk that is full, and one for a store that cannot be read. */
 class SwitchedLedger extends SqliteLedger {
@@ -105,6 +106,7 @@ export class Corridor {
       limits: { ...hubLimits, ...limits },
       webhookDoor: webhookDoor({ version: "0.0.0", allowPrivate: true }),
       seal: createSeal(Buffer.alloc(32, 7), "webhooks"),
+      store: lazyStore(join(this.#folder, "store")),
     });
     this.service = this.runtime.service;
     // No rules, which is something else than rules that cannot be had; done before the first call of any test.

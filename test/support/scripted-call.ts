@@ -19,6 +19,7 @@ export function scriptedCall(changes: Partial<Call> = {}): Call {
     executor: "worker",
     sandbox: null,
     boxJson: null,
+    filesJson: "[]",
     sideEffectClass: "read_only",
     onIndeterminate: "ask",
     principal: "user:alice",

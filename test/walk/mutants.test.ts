@@ -70,6 +70,90 @@ const mutants: readonly Mutant[] = [
     to: "set(change, { mayHaveRun: false });\n  endLease(change, reason, { raiseFence: false });",
     caughtBy: /ended twice|entered the handler twice|an unsafe handler was entered|never ended|stranded/,
   },
+  {
+    name: "a ledger that does not look at the revision of an approval",
+    file: "test/walk/approval-shelf.ts",
+    from: 'return row !== undefined && row.state === "pending" && row.revision === write.expect.revision;',
+    to: "return row !== undefined;",
+    caughtBy: /a closed approval was changed|the revision did not grow|counts twice/,
+  },
+  {
+    name: "a call is decided about without the guards of its approval",
+    file: "packages/runtime/src/dispatch/apply.ts",
+    from: "[updateOf(entry), ...guards, ...earlier, ...writes]",
+    to: "[updateOf(entry), ...earlier, ...writes]",
+    caughtBy: /its approval \S+ is (pending|not there)|is still pending after its time/,
+  },
+  {
+    name: "a parked call starts without its approval",
+    file: "packages/runtime/src/call/admit.ts",
+    from: 'state: "awaiting_approval",',
+    to: 'state: "queued",',
+    caughtBy: /dispatched, and its approval \S+ is pending/,
+  },
+  {
+    name: "the instant at which an approval ends is not the one that was asked for",
+    file: "packages/runtime/src/policy/approval/open.ts",
+    from: "expiresAt: now + requirements.timeoutMs,",
+    to: "expiresAt: now + 1_000 * requirements.timeoutMs,",
+    caughtBy: /is still pending after its time/,
+  },
+  {
+    name: "after a start nobody waits for the next stored instant",
+    file: "packages/runtime/src/corridor/approvals.ts",
+    from: "this.dueBy(failed ? clock.now() + sweepAgainMs : next);",
+    to: "",
+    caughtBy: /is still pending after its time/,
+  },
+  {
+    name: "what has expired is not closed",
+    file: "packages/runtime/src/corridor/approvals.ts",
+    from: "await ledger.dueApprovals(clock.now(), sweepMax)",
+    to: "[]",
+    caughtBy: /is still pending after its time/,
+  },
+  {
+    name: "a call that may not run any more starts all the same",
+    file: "packages/runtime/src/dispatch/place.ts",
+    from: "if (epoch === state.epoch && now < until) return true;",
+    to: "if (epoch >= 0 || until >= 0) return true;",
+    caughtBy: /started while \w+ was barred/,
+  },
+  {
+    name: "people let a call go on that may not run any more",
+    file: "packages/runtime/src/corridor/approvals.ts",
+    from: "if (look.ok) return { step, clearance: look.clearance };",
+    to: "return { step, clearance: { epoch: this.#ports.hub.epoch, until: Number.POSITIVE_INFINITY } };",
+    caughtBy: /started while \w+ was barred/,
+  },
+  {
+    name: "a frozen call goes to a worker that comes free",
+    file: "packages/runtime/src/dispatch/place.ts",
+    from: "if (entry === undefined || entry.heldUntil > now || isFrozen(state, entry.live.call)) continue;",
+    to: "if (entry === undefined || entry.heldUntil > now) continue;",
+    caughtBy: /started while \w+ was frozen/,
+  },
+  {
+    name: "an edit that was judged runs although it came too late",
+    file: "packages/runtime/src/corridor/approvals.ts",
+    from: "step.after.approval.round > all.approval.round;",
+    to: "true;",
+    caughtBy: /ran with \S+, approved was/,
+  },
+  {
+    name: "changed arguments do not reach the call",
+    file: "packages/runtime/src/call/waiting.ts",
+    from: "set(change, { effectiveArgsJson: argsJson, argsEditedBy: editedBy, timeoutMs, resultBytesMax });",
+    to: "set(change, { argsEditedBy: editedBy, timeoutMs, resultBytesMax });",
+    caughtBy: /ran with \S+, approved was/,
+  },
+  {
+    name: "a parked call ends and leaves its question behind",
+    file: "packages/runtime/src/dispatch/apply.ts",
+    from: "if (beside === undefined && result.ok && endsQuestion(before.call, result.live.call)) {",
+    to: "if (beside === undefined && result.ok && endsQuestion(before.call, before.call)) {",
+    caughtBy: /the call of an open approval had ended/,
+  },
 ];
 
 const root = join(import.meta.dirname, "../..");
@@ -87,7 +171,7 @@ function walk(at: string, extra: readonly string[] = []): Promise<{ code: number
 }
 
 async function plant(mutant: Mutant, at: string): Promise<void> {
-  for (const part of ["packages/runtime/src", "packages/worker/src", "test/walk"]) {
+  for (const part of ["packages/runtime/src", "packages/worker/src", "test/walk", "test/support"]) {
     await cp(join(root, part), join(at, part), { recursive: true, filter: (path) => !path.endsWith(".test.ts") });
   }
   const path = join(at, mutant.file);

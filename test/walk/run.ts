@@ -14,6 +14,7 @@ const { values } = parseArgs({
 
 const stepsWanted = Number(values.steps);
 const ends: Record<string, number> = {};
+const answers: Record<string, number> = {};
 let steps = 0;
 let calls = 0;
 let episodes = 0;
@@ -25,15 +26,23 @@ for (let seed = Number(values.seed); steps < stepsWanted && failed === undefined
   steps += verdict.steps;
   calls += verdict.calls;
   episodes++;
-  for (const [state, count] of Object.entries(verdict.ends)) ends[state] = (ends[state] ?? 0) + count;
+  add(ends, verdict.ends);
+  add(answers, verdict.answers);
   if (verdict.broken.length > 0) failed = verdict;
 }
-const summary = { episodes, steps, calls, ends, seconds: Math.round((performance.now() - began) / 100) / 10 };
+function add(sum: Record<string, number>, more: Readonly<Record<string, number>>): void {
+  for (const [word, count] of Object.entries(more)) sum[word] = (sum[word] ?? 0) + count;
+}
+
+const inWords = (counts: Record<string, number>): string => Object.entries(counts).map(([word, count]) => `${word} ${count}`).join(", ");
+
+const summary = { episodes, steps, calls, ends, answers, seconds: Math.round((performance.now() - began) / 100) / 10 };
 if (values.json) {
   console.log(JSON.stringify({ ...summary, failed: failed ?? null }));
 } else {
   console.log(`walked ${steps} steps in ${episodes} episodes with ${calls} calls in ${summary.seconds} s`);
-  console.log(`ends: ${Object.entries(ends).map(([state, count]) => `${state} ${count}`).join(", ")}`);
+  console.log(`ends: ${inWords(ends)}`);
+  console.log(`approvals: ${inWords(answers)}`);
   if (failed !== undefined) {
     console.log(`seed ${failed.seed} breaks ${failed.broken.length} rule(s); again with: npm run walk -- --seed ${failed.seed} --steps 1`);
     for (const rule of failed.broken.slice(0, 20)) console.log(`  ${rule}`);

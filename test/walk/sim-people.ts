@@ -48,7 +48,12 @@ export class People {
     const approval = this.#pick();
     if (approval === undefined) return;
     const people = random.chance(0.25) ? [random.pick(everybody), random.pick(everybody)] : [random.pick(everybody)];
-    for (const person of people) this.#cast(replica, approval, person);
+    // Some wait until the last moment.
+    const left = random.chance(0.25) ? approval.expiresAt - this.#world.time.now() - random.below(4) : 0;
+    for (const person of people) {
+      if (left <= 0) this.#cast(replica, approval, person);
+      else this.#world.time.after(left, () => replica.life.alive && this.#cast(replica, approval, person));
+    }
   }
 
   #pick(): Approval | undefined {

@@ -112,5 +112,6 @@ function ledgerOf({ store, time, random }: ReplicaParts, life: { alive: boolean 
     dueApprovals: (until, limit) => read(store.shelf.pending().filter(({ expiresAt }) => expiresAt <= until).slice(0, limit)),
     nextApprovalAt: () => read(store.shelf.pending()[0]?.expiresAt),
   };
-  return { ...ledger, ...toolReads } as unknown as Ledger;
+  const ofTools: typeof toolReads = { ...toolReads, toolVersion: async (...of) => read(await toolReads.toolVersion(...of)) };
+  return { ...ledger, ...ofTools } as unknown as Ledger;
 }

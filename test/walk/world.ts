@@ -26,6 +26,8 @@ export interface Verdict {
   readonly steps: number;
   readonly calls: number;
   readonly ends: Readonly<Record<string, number>>;
+  /** How the approvals ended, `pending` for those that did not. */
+  readonly answers: Readonly<Record<string, number>>;
   readonly broken: readonly string[];
 }
 
@@ -80,9 +82,9 @@ export class World {
     await this.#live(options.calls);
     await this.#comeToRest();
     const broken = [...this.problems, ...brokenRules({ ...this, endedAt: this.time.now() })];
-    const ends: Record<string, number> = {};
-    for (const call of this.store.calls.values()) ends[call.state] = (ends[call.state] ?? 0) + 1;
-    return { seed: options.seed, steps: this.time.steps, calls: this.store.calls.size, ends, broken };
+    const ends = tally([...this.store.calls.values()].map(({ state }) => state));
+    const answers = tally([...this.store.shelf.approvals.values()].map(({ outcome }) => outcome ?? "pending"));
+    return { seed: options.seed, steps: this.time.steps, calls: this.store.calls.size, ends, answers, broken };
   }
 
   async #live(calls: number): Promise<void> {
@@ -263,7 +265,7 @@ export class World {
   #judged(replica: Replica, identity: CallIdentity): Promise<CommitOutcome> | undefined {
     const { governing, driver, approvals } = replica;
     if (this.barred.holds(identity.tool)) return undefined;
-    const tool = readyTool(governing.catalog, identity.tool);
+    const tool = readyTool(identity.tool);
     const asking = { tenant, project: identity.project, principal: governed, holdings: { permissions: ["*"], roles: [] }, tool, context: {} };
     const heard = hear(governing, begin(governing, asking, "dec_1"), JSON.parse(identity.inputJson ?? "null"), tool);
     const judgement = judge(governing, heard);
@@ -295,6 +297,7 @@ export class World {
       executor: "worker",
       sandbox: null,
       boxJson: null,
+      filesJson: "[]",
       sideEffectClass: tools[tool] ?? "read_only",
       onIndeterminate: random.chance(0.8) ? "ask" : "fail",
       principal: "user:walk",
@@ -323,6 +326,12 @@ export class World {
 
 /** The same for all episodes: nothing in it changes. */
 const rules = bookOfRules();
+
+function tally(words: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}
 
 /** Lets everything that was promised happen before time goes on; the corridor's chains are shorter than this. */
 async function microtasks(): Promise<void> {

@@ -6,6 +6,8 @@ import { files } from "./files.ts";
 import type { FilesClient } from "./files.ts";
 import { governance } from "./governance.ts";
 import type { GovernanceClient } from "./governance.ts";
+import { callStreams } from "./stream.ts";
+import type { CallStreamEvent, FollowOptions } from "./stream-types.ts";
 import { tools } from "./tools.ts";
 import type { ToolsClient } from "./tools.ts";
 import { clientLimits } from "./transport.ts";
@@ -65,6 +67,17 @@ export interface Client extends GovernanceClient {
   events(executionId: string, query?: EventQuery, options?: AskOptions): Promise<EventPage>;
   /** Idempotent. The record is still open while the worker has yet to confirm that it stopped. */
   cancel(executionId: string, options?: AskOptions): Promise<Execution>;
+  /**
+   * What a call says while it runs, in order, and its end last; for a call that has ended, what was kept of it. Comes
+   * back by itself when the connection breaks, and tells what it missed as a `gap`. Breaking off the loop closes it.
+   * @throws SignalboxApiError when it is refused, or when nothing answers for too long
+   */
+  follow<Output = unknown>(executionId: string, options?: FollowOptions): AsyncIterable<CallStreamEvent<Output>>;
+  /** Runs a tool and follows it. `cancel_on_disconnect` counts while this first connection stands. @throws as `invoke` and `follow` */
+  stream<Output = unknown>(
+    request: Omit<InvokeRequest, "mode" | "wait_ms"> & { readonly inputText?: string },
+    options?: AskOptions,
+  ): AsyncIterable<CallStreamEvent<Output>>;
   resolve(
     executionId: string,
     answer: ResolveRequest & { readonly outputText?: string },
@@ -107,13 +120,14 @@ export function createClient(options: ClientOptions): Client {
     ...(options.parse === undefined ? {} : { parse: options.parse }),
     ...options.ports,
   };
-  const ask = askWith(ports, {
+  const settings = {
     url: options.url,
     key: options.key,
     attemptsMax: options.attemptsMax ?? clientLimits.attemptsMax,
     requestTimeoutMs: options.requestTimeoutMs ?? clientLimits.requestTimeoutMs,
-  });
-  return { ...calls(ask), ...administration(ask), ...governance(ask), tools: tools(ask), files: files(ask) };
+  };
+  const ask = askWith(ports, settings);
+  return { ...calls(ask), ...callStreams(ports, settings), ...administration(ask), ...governance(ask), tools: tools(ask), files: files(ask) };
 }
 
 function calls(ask: Ask): Pick<Client, "invoke" | "get" | "list" | "events" | "cancel" | "resolve"> {

@@ -50,6 +50,17 @@ export type {
   VoteAnswer,
   Webhook,
 } from "./governance-types.ts";
+export type {
+  ApprovalEvent,
+  CallStreamEvent,
+  EmitEvent,
+  EndEvent,
+  FollowOptions,
+  GapEvent,
+  ProgressEvent,
+  StartEvent,
+  TextEvent,
+} from "./stream-types.ts";
 export type { ToolsClient } from "./tools.ts";
 export type { Activation, ProjectTool, Quarantined, RolledBack, ToolPin, ToolQuery } from "./tool-types.ts";
 export { clientLimits } from "./transport.ts";

@@ -70,7 +70,7 @@ function requestUrl(base: string, request: Request): string {
   return base.replace(/\/+$/, "") + request.path + (text === "" ? "" : `?${text}`);
 }
 
-async function readText(response: Response): Promise<string> {
+export async function readText(response: Response): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
   let text = "";
@@ -96,35 +96,48 @@ async function sendOnce(
   const limitMs = settings.requestTimeoutMs + (request.waitMs ?? 0);
   const timeout = ports.timeoutSignal(limitMs);
   const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
+  try {
+    const response = await fetchOnce(ports, settings, request, signal);
+    return { response, text: await readText(response) };
+  } catch (cause) {
+    request.signal?.throwIfAborted();
+    throw unreachable(settings, timeout.aborted ? `no answer within ${limitMs} ms` : reasonOf(cause), cause);
+  }
+}
+
+/** One request, up to the head of its answer. */
+export function fetchOnce(
+  ports: TransportPorts,
+  settings: TransportSettings,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Response> {
   const headers: Record<string, string> = { accept: "application/json", ...request.headers };
   if (settings.key !== undefined) headers["authorization"] = `Bearer ${settings.key}`;
   const body = request.bodyText ?? request.bodyBytes;
   if (body !== undefined) headers["content-type"] = request.contentType ?? "application/json";
-  try {
-    const response = await ports.fetch(requestUrl(settings.url, request), {
-      method: request.method,
-      headers,
-      signal,
-      // A redirect would carry the key to wherever it points.
-      redirect: "error",
-      ...(body === undefined ? {} : { body }),
-    });
-    return { response, text: await readText(response) };
-  } catch (cause) {
-    request.signal?.throwIfAborted();
-    const why = timeout.aborted ? `no answer within ${limitMs} ms` : reasonOf(cause);
-    throw new SignalboxApiError({
-      code: "unreachable",
-      message: `no answer from ${settings.url}: ${why}`,
-      httpStatus: 0,
-      retryable: true,
-      cause,
-    });
-  }
+  return ports.fetch(requestUrl(settings.url, request), {
+    method: request.method,
+    headers,
+    signal,
+    // A redirect would carry the key to wherever it points.
+    redirect: "error",
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+export function unreachable({ url }: TransportSettings, why: string, cause: unknown): SignalboxApiError {
+  return new SignalboxApiError({
+    code: "unreachable",
+    message: `no answer from ${url}: ${why}`,
+    httpStatus: 0,
+    retryable: true,
+    cause,
+  });
 }
 
 /** fetch says "fetch failed" and hides the reason in a cause. */
-function reasonOf(cause: unknown): string {
+export function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const inner = cause.cause;
   if (inner instanceof Error && inner.message !== "") return inner.message;
@@ -132,7 +145,7 @@ function reasonOf(cause: unknown): string {
   return code === "" ? cause.message : code;
 }
 
-function parseOr(ports: TransportPorts, text: string): unknown {
+export function parseOr(ports: TransportPorts, text: string): unknown {
   try {
     return ports.parse(text);
   } catch {
@@ -140,7 +153,7 @@ function parseOr(ports: TransportPorts, text: string): unknown {
   }
 }
 
-function retryAfterMs(response: Response): number | undefined {
+export function retryAfterMs(response: Response): number | undefined {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
 }

@@ -12,6 +12,7 @@ import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
 import { otelMeters } from "./adapters/otel/meters.ts";
 import { SqliteLedger } from "./adapters/sqlite/ledger.ts";
 import { verifyAuditFile } from "./adapters/sqlite/verify-file.ts";
+import { DiskStore } from "./adapters/store/store.ts";
 import { systemClock } from "./adapters/system/clock.ts";
 import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
 import { createLog, type LogForm } from "./adapters/system/log.ts";
@@ -80,6 +81,8 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     meters.observe("ledger_batch_size", commit.units);
   });
   try {
+    // The only process that writes it; sandbox workers read.
+    const store = await DiskStore.open(folder.storeFolder);
     const keys = await ensureTenants({ ledger, folder, clock, chance });
     await ensureEcho(ledger, clock);
     const runtime = createRuntime({
@@ -96,10 +99,11 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       limits: options.queueWaitMs === undefined ? hubLimits : { ...hubLimits, queueWaitMs: options.queueWaitMs },
       webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
       seal: createSeal(auditKey(folder), "webhooks"),
+      store,
     });
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
-    await takeFolders(runtime, options, log);
+    await takeFolders(runtime, store, options, log);
     const parts = await openDoors(runtime, options, log);
     const echo = serveEcho(runtime.driver, replica);
     const echoRuns = echo.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in echo stopped"));
@@ -125,11 +129,11 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
  * Before the doors open: no call shall come in between without its rules. Policies are checked against the tools, and
  * tools against the policies that they attach: so the tools come twice, and what is wrong with them is told the second time.
  */
-async function takeFolders(runtime: Runtime, options: DevOptions, log: Log): Promise<void> {
+async function takeFolders(runtime: Runtime, store: DiskStore, options: DevOptions, log: Log): Promise<void> {
   const { toolsDirs, policiesDirs = [] } = options;
-  if (policiesDirs.length > 0) await registerTools(runtime, toolsDirs, createLog("silent"));
+  if (policiesDirs.length > 0) await registerTools(runtime, store, toolsDirs, createLog("silent"));
   await publishPolicies(runtime, policiesDirs);
-  await registerTools(runtime, toolsDirs, log);
+  await registerTools(runtime, store, toolsDirs, log);
 }
 
 function startBoxes(

@@ -6,6 +6,7 @@ import { Approvals } from "./corridor/approvals.ts";
 import { argsOf } from "./corridor/args.ts";
 import { Catalog } from "./corridor/catalog.ts";
 import { Driver, type Consult } from "./corridor/driver.ts";
+import type { ContentStore } from "./corridor/files-ports.ts";
 import { lookAgain, type GovernorPorts } from "./corridor/governor.ts";
 import { Locks } from "./corridor/locks.ts";
 import { PolicyBook } from "./corridor/policy-book.ts";
@@ -38,6 +39,7 @@ export interface RuntimePorts {
   readonly limits: HubLimits;
   readonly webhookDoor: WebhookDoor;
   readonly seal: Seal;
+  readonly store: ContentStore;
 }
 
 export interface Runtime {
@@ -92,6 +94,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     driver,
     approvals,
     counting: new Locks(),
+    store: ports.store,
     refusals,
     chance: ports.chance,
     hash,

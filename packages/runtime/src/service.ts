@@ -4,6 +4,8 @@ import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
 import type { Page } from "./ledger/port.ts";
 import type { ToolQuery, ToolRecord, ToolVersion } from "./registry/types.ts";
 import type { Batch } from "./stream/types.ts";
+import type { AskedFile } from "./corridor/files.ts";
+import type { FilesService } from "./corridor/files-service.ts";
 import type { GovernanceService } from "./service-governance.ts";
 import type { Asked, Grant, Key, Principal, Scope } from "./tenancy/types.ts";
 
@@ -17,6 +19,8 @@ export interface InvokeRequest {
   readonly project?: string;
   /** Parsed JSON; numbers that a double would round are `JSON.rawJSON` values. */
   readonly input: unknown;
+  /** Input files of a sandbox tool, mounted read-only below `/workspace`. */
+  readonly files?: readonly AskedFile[];
   readonly context?: Readonly<Record<string, unknown>>;
   readonly limits?: { readonly timeoutMs?: number; readonly maxOutputBytes?: number };
   readonly mode: "sync" | "async";
@@ -114,7 +118,7 @@ export interface RuntimeStatus {
 }
 
 /** Every method throws SignalboxError with a code of the one error table, and nothing else on purpose. */
-export interface Service extends GovernanceService {
+export interface Service extends GovernanceService, FilesService {
   /** @param token the credential as the caller sent it, without `Bearer `. */
   authenticate(token: string | undefined, requestId: string): Promise<Principal>;
 
@@ -141,7 +145,8 @@ export interface Service extends GovernanceService {
   registerTool(
     asked: Asked,
     document: unknown,
-    options: { readonly activate?: boolean },
+    /** `package`: digest of the code that a sandbox tool runs; it must have been put before. */
+    options: { readonly activate?: boolean; readonly package?: string },
   ): Promise<{ readonly version: ToolVersion; readonly alreadyThere: boolean; readonly active: boolean; readonly warnings: readonly string[] }>;
   listTools(asked: Asked, limit: number, cursor?: string, query?: ToolQuery): Promise<Page<ToolRecord>>;
   getTool(asked: Asked, tool: string, version?: string): Promise<ToolView>;

@@ -1,10 +1,13 @@
 // What a runtime on one machine starts with: its tenants and their first keys, the built-in tool, and the documents of named folders.
+import { dirname } from "node:path";
 import { makeId, SignalboxError } from "@signalbox/protocol";
 import { echoManifest } from "./adapters/builtin/echo.ts";
 import { readClientFile, readWorkerKey, writeClientFile, writeWorkerKey, type DataFolder } from "./adapters/files/data-folder.ts";
 import { findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
 import { inlined, readSource } from "./adapters/files/manifest-source.ts";
+import { NoPackage, readFolderFile, readToolFolder } from "./adapters/store/folder.ts";
 import { base64url, sha256 } from "./adapters/system/crypto.ts";
+import type { ContentStore } from "./corridor/files-ports.ts";
 import type { Chance, Clock, Log } from "./corridor/ports.ts";
 import { readTool } from "./corridor/tools.ts";
 import type { Ledger } from "./ledger/port.ts";
@@ -166,11 +169,26 @@ function folderReader(tenant: string, scope: Scope): { readonly principal: Princ
 }
 
 /** Registers the manifests below the folders; a bad one is told and does not keep the runtime from starting. */
-export async function registerTools(runtime: Runtime, folders: readonly string[], log: Log): Promise<void> {
+export async function registerTools(runtime: Runtime, store: ContentStore, folders: readonly string[], log: Log): Promise<void> {
   if (folders.length === 0) return;
-  await eachDocument(await findManifests(process.cwd(), folders), log, async (document) => {
-    await runtime.service.registerTool(folderReader(admin.tenant, "tools:write"), document, {});
+  await eachDocument(await findManifests(process.cwd(), folders), log, async (document, file) => {
+    const code = needsPackage(document) ? { package: await storePackage(store, dirname(file.path)) } : {};
+    await runtime.service.registerTool(folderReader(admin.tenant, "tools:write"), document, code);
   });
+}
+
+function needsPackage(document: unknown): boolean {
+  const { spec } = document as { spec?: { executor?: { type?: unknown; image?: unknown } } };
+  return spec?.executor?.type === "sandbox" && spec.executor.image === undefined;
+}
+
+/** The folder of a manifest as a package of the store. @returns its digest */
+async function storePackage(store: ContentStore, folder: string): Promise<string> {
+  const { files } = await readToolFolder(folder);
+  for (const { place } of files) await store.putFile(admin.tenant, [await readFolderFile(place)]);
+  const outcome = await store.putPackage(admin.tenant, files.map(({ path, mode, ref }) => ({ path, mode, ref })));
+  if (!outcome.ok) throw new SignalboxError("invalid_input", `the folder's code could not be stored: ${outcome.reason}`);
+  return outcome.ref;
 }
 
 /**
@@ -199,7 +217,7 @@ function levelOf(document: unknown): unknown {
   return metadata?.level;
 }
 
-async function eachDocument(files: readonly ManifestFile[], log: Log, register: (document: unknown) => Promise<void>): Promise<void> {
+async function eachDocument(files: readonly ManifestFile[], log: Log, register: (document: unknown, file: ManifestFile) => Promise<void>): Promise<void> {
   for (const file of files) {
     const read = await readSource(file);
     if (!read.ok) {
@@ -207,10 +225,11 @@ async function eachDocument(files: readonly ManifestFile[], log: Log, register: 
       continue;
     }
     try {
-      await register(inlined(read.source));
+      await register(inlined(read.source), file);
     } catch (error) {
-      if (!(error instanceof SignalboxError)) throw error;
-      log.error({ file: file.shown, reason: error.message, details: error.details }, "a manifest was refused and not registered");
+      if (!(error instanceof SignalboxError) && !(error instanceof NoPackage)) throw error;
+      const details = error instanceof SignalboxError ? { details: error.details } : {};
+      log.error({ file: file.shown, reason: error.message, ...details }, "a manifest was refused and not registered");
     }
   }
 }

@@ -72,6 +72,8 @@ export interface CallIdentity extends CallAllowance {
   readonly sandbox: string | null;
   /** What its box is made of and held to (JSON text); null with `sandbox`. */
   readonly boxJson: string | null;
+  /** Its input files (JSON text of path, digest and bytes); `[]` for none. */
+  readonly filesJson: string;
   readonly sideEffectClass: SideEffectClass;
   readonly onIndeterminate: "ask" | "fail";
   readonly principal: string;

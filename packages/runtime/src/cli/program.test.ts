@@ -170,7 +170,7 @@ async function complete(...words: readonly string[]): Promise<readonly string[]>
 
 test("bash completes commands, sub-commands and flags", async () => {
   expect(await complete("va")).toEqual(["validate"]);
-  expect(await complete("calls", "")).toEqual(["list", "show", "events", "cancel", "resolve", "--help"]);
+  expect(await complete("calls", "")).toEqual(["list", "show", "events", "follow", "cancel", "resolve", "--help"]);
   expect(await complete("calls", "resolve", "exec_1", "--c")).toEqual(["--comment"]);
   expect(await complete("run", "calls", "--idem")).toEqual(["--idempotency-key"]);
   expect(await complete("approvals", "")).toEqual(["list", "show", "approve", "reject", "--help"]);

@@ -5,6 +5,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addCalls } from "./commands/calls.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDev } from "./commands/dev.ts";
+import { addFiles } from "./commands/files.ts";
 import { addFreeze } from "./commands/freeze.ts";
 import { addGrants } from "./commands/grants.ts";
 import { addInit } from "./commands/init.ts";
@@ -86,6 +87,7 @@ function buildProgram(io: Io, result: Result): Command {
     addAudit,
     addWorker,
     addDoctor,
+    addFiles,
   ])
     add(program, runs);
   addCompletion(program, runs);

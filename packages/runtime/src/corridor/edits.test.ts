@@ -78,10 +78,10 @@ describe("let pass", () => {
   });
 
   test("a rule that counts does not count the call itself", async () => {
-    await office.write({ op: "insert_call", row: { ...admitted({ admittedAt: noon }).call } });
+    await office.write({ op: "insert_call", row: { ...admitted({ admittedAt: noon }).call, eventSeq: 0 } });
     await rule({ when: 'calls.window("1h") >= 1', then: { decision: "deny", reason: "one an hour" } });
     expect((await judged('{"amount":3}')).ok).toBe(true);
-    await office.write({ op: "insert_call", row: { ...admitted({ admittedAt: noon, callId: "exec_2" }).call } });
+    await office.write({ op: "insert_call", row: { ...admitted({ admittedAt: noon, callId: "exec_2" }).call, eventSeq: 0 } });
     expect(await errorOf(judged('{"amount":3}'))).toMatchObject({ code: "forbidden", message: "denied by policy: one an hour" });
   });
 });

@@ -179,7 +179,7 @@ describe("the input, before the key", () => {
   });
 
   test("a sandbox tool finds no backend at once, and leaves no row", async () => {
-    await corridor.tool({ name: "code", spec: { executor: { type: "sandbox", runtime: "js", entry: "main.js" } } });
+    await corridor.tool({ name: "code", spec: { executor: { type: "sandbox", runtime: "exec", entry: "/bin/true", image: `busybox@sha256:${"a".repeat(64)}` } } });
     expect(await refusal(corridor.invoke({ tool: "code" }))).toMatchObject({ code: "sandbox_unavailable" });
     expect(await corridor.rows()).toEqual([]);
   });

@@ -12,6 +12,8 @@ import type { Directory } from "../tenancy/directory.ts";
 import type { Approvals } from "./approvals.ts";
 import type { ReadyTool } from "./catalog.ts";
 import { chooseBox } from "./boxes.ts";
+import { checkFiles, filesText, resolveFiles, type CheckedFile } from "./files.ts";
+import type { ContentStore } from "./files-ports.ts";
 import { disabledDetails, unresolvedError } from "./catalog-errors.ts";
 import type { Driver } from "./driver.ts";
 import { waitKey } from "./driver.ts";
@@ -44,6 +46,7 @@ export interface InvokePorts extends GovernorPorts {
   readonly ledger: Ledger;
   readonly directory: Directory;
   readonly approvals: Approvals;
+  readonly store: ContentStore;
   /** Calls whose rules count calls are decided and admitted one at a time for each caller and tool. */
   readonly counting: Locks;
   readonly refusals: Refusals;
@@ -63,6 +66,7 @@ interface Passage {
   readonly inputJson: string;
   readonly inputHash: string;
   readonly fingerprint: string;
+  readonly files: readonly CheckedFile[];
 }
 
 export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRequest): Promise<InvokeAnswer> {
@@ -72,6 +76,7 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
   const { version, disabled } = await resolveVersion(ports, asked, request, project);
   const canonicalInput = canonicalJson(request.input);
   const inputHash = ports.hash(canonicalInput);
+  const files = request.files === undefined ? [] : checkFiles(request.files, ports.hash);
   const passage: Passage = {
     asked,
     request,
@@ -79,7 +84,8 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
     tool: ports.catalog.ready(version),
     inputJson: JSON.stringify(request.input),
     inputHash,
-    fingerprint: fingerprintOf(ports.hash, request, canonicalInput),
+    fingerprint: fingerprintOf(ports.hash, request, canonicalInput, filesText(files)),
+    files,
   };
   const asking = await authorize(ports, passage);
   if (disabled) await denyDisabled(ports, passage);
@@ -91,11 +97,12 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
   return reserve(ports, passage, { heard, edited, since });
 }
 
-/** SHA-256 over canonical JSON of tool, version as requested and input as sent. */
-function fingerprintOf(hash: Hash, request: InvokeRequest, canonicalInput: string): string {
+/** SHA-256 over canonical JSON of tool, version as requested, input as sent, and files where there are any. */
+function fingerprintOf(hash: Hash, request: InvokeRequest, canonicalInput: string, files: string | undefined): string {
   const tool = JSON.stringify(request.tool);
   const version = JSON.stringify(request.version ?? "");
-  return hash(`{"input":${canonicalInput},"tool":${tool},"version":${version}}`);
+  const named = files === undefined ? "" : `"files":${files},`;
+  return hash(`{${named}"input":${canonicalInput},"tool":${tool},"version":${version}}`);
 }
 
 /** The credential says which tenant; the request may only agree. */
@@ -209,11 +216,18 @@ async function validate(ports: InvokePorts, passage: Passage): Promise<{ readonl
 }
 
 /** Where it runs, when that is in one of our boxes; found out before anything is stored. */
-async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Judgement): Promise<Pick<CallIdentity, "sandbox" | "boxJson">> {
+async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Judgement): Promise<Pick<CallIdentity, "sandbox" | "boxJson" | "filesJson">> {
   const { version } = passage.tool;
-  if (version.spec.executor.type !== "sandbox") return noBox;
+  if (version.spec.executor.type !== "sandbox") {
+    if (passage.files.length === 0) return noBox;
+    throw new SignalboxError("invalid_input", `${version.tool} runs in a worker of its application, and files are mounted in boxes only`, {
+      details: { fields: ["files"] },
+    });
+  }
   try {
-    return chooseBox(version, obligations, ports.hub.backends()) ?? noBox;
+    const box = chooseBox(version, obligations, ports.hub.backends()) ?? noBox;
+    const files = await resolveFiles(ports, passage.asked.principal.tenant, passage.files);
+    return { ...box, filesJson: JSON.stringify(files) };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     const facts = { project: passage.project, tool: version.tool, version: version.version, inputHash: passage.inputHash };
@@ -221,7 +235,7 @@ async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Jud
   }
 }
 
-const noBox = { sandbox: null, boxJson: null } as const;
+const noBox = { sandbox: null, boxJson: null, filesJson: "[]" } as const;
 
 /** A key that is known answers with its call; a new one is bound in the admission's own commit. */
 async function reserve(ports: InvokePorts, passage: Passage, judged: Judged): Promise<InvokeAnswer> {
@@ -414,6 +428,7 @@ function identityOf(ports: InvokePorts, passage: Passage, decision: Decision, al
     executor: spec.executor.type,
     sandbox: null,
     boxJson: null,
+    filesJson: "[]",
     sideEffectClass: spec.sideEffectClass,
     onIndeterminate: spec.onIndeterminate,
     principal: asked.principal.name,

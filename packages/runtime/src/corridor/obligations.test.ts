@@ -22,7 +22,7 @@ function toolOf(executor: object): ToolVersion {
   const read = readManifest(manifest({ spec: { executor } }));
   if (!read.ok) throw new Error(JSON.stringify(read.problems));
   const { spec, metadata } = read;
-  return { tenant: "acme", tool: "pay", version: "1.0.0", spec, metadata, manifestDigest: "", trust: "first_party", status: "active", publishedAt: 1, publishedBy: "user:own" };
+  return { tenant: "acme", tool: "pay", version: "1.0.0", spec, metadata, manifestDigest: "", packageDigest: null, trust: "first_party", status: "active", publishedAt: 1, publishedBy: "user:own" };
 }
 
 test.each<[string, Obligations, readonly string[] | undefined]>([

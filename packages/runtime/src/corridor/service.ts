@@ -13,6 +13,8 @@ import {
   verifyAudit,
   type AdminPorts,
 } from "./admin.ts";
+import { filesService } from "./files-service.ts";
+import type { ContentStore } from "./files-ports.ts";
 import { getApproval, listApprovals, vote } from "./approval-service.ts";
 import { freeze, listFreezes, unfreeze } from "./brakes.ts";
 import { cancel, follow, getExecution, listEvents, listExecutions, resolve } from "./executions.ts";
@@ -30,6 +32,7 @@ import { workerViews } from "./workers.ts";
 export interface ServicePorts extends AdminPorts {
   readonly webhooks: WebhookService;
   readonly streams: Streams;
+  readonly store: ContentStore;
   /** Looks again at the calls that wait; says how many it denied. */
   readonly reconsider: () => Promise<number>;
   readonly status: () => RuntimeStatus;
@@ -38,6 +41,7 @@ export interface ServicePorts extends AdminPorts {
 export function serviceOf(ports: ServicePorts): Service {
   return {
     ...governanceOf(ports),
+    ...filesService(ports),
     async authenticate(token, requestId) {
       try {
         return await storable(ports.directory.authenticate(token, ports.clock.now()));

@@ -6,6 +6,7 @@ import { versionsShownMax } from "../registry/resolve.ts";
 import type { ToolRecord, ToolVersion } from "../registry/types.ts";
 import { platformTenant, type Asked, type Principal } from "../tenancy/types.ts";
 import type { AdminPorts } from "./admin.ts";
+import type { ContentStore } from "./files-ports.ts";
 import { storable } from "./invoke.ts";
 import { hasScope } from "./refusals.ts";
 
@@ -14,6 +15,8 @@ export interface RegistryPorts extends Pick<
   AdminPorts,
   "ledger" | "catalog" | "directory" | "policies" | "refusals" | "clock" | "hash"
 > {
+  /** Absent: no tool can bring code. */
+  readonly store?: Pick<ContentStore, "usePackage">;
   /** Looks again at the calls that wait; says how many it denied. */
   readonly reconsider?: () => number | void | Promise<number | void>;
 }

@@ -9,6 +9,7 @@ import type { Asked, Service, ToolView } from "../service.ts";
 import { platformTenant } from "../tenancy/types.ts";
 import { act, type AdminPorts } from "./admin.ts";
 import { unresolvedError } from "./catalog-errors.ts";
+import { packageFor } from "./files-packages.ts";
 import { storable } from "./invoke.ts";
 import { ownTool, quarantinedConflict, versionOf, visibleTo, type RegistryPorts } from "./tools-lookup.ts";
 import { checkPolicies } from "./tools-policies.ts";
@@ -54,13 +55,15 @@ export async function registerTool(
   ports: RegistryPorts,
   asked: Asked,
   document: unknown,
-  options: { readonly activate?: boolean },
+  options: { readonly activate?: boolean; readonly package?: string },
 ): Promise<Registered> {
   const { principal } = asked;
   await ports.refusals.requireScope(principal, "tools:write", asked.requestId);
   const { manifest } = readTool(document);
   const { name: tool, version } = manifest.metadata;
   const digest = manifestDigest(document, ports.hash);
+  const { executor } = manifest.spec;
+  const packageDigest = await packageFor(ports.store ?? noStore, principal.tenant, executor, options.package);
   const row: ToolVersion = {
     tenant: principal.tenant,
     tool,
@@ -68,7 +71,7 @@ export async function registerTool(
     metadata: manifest.metadata,
     spec: manifest.spec,
     manifestDigest: digest,
-    packageDigest: null,
+    packageDigest,
     // Provenance decides, never the manifest: a tenant's own administrators are its first party.
     trust: "first_party",
     status: "active",
@@ -86,7 +89,7 @@ export async function registerTool(
   if (before === undefined) {
     const warnings = [...told, ...checkPolicies(ports.policies, row).map(warningText)];
     const activate = options.activate ?? (await isFirst(ports, principal.tenant, tool));
-    const details = { activated: activate };
+    const details = { activated: activate, ...(packageDigest === null ? {} : { package_digest: packageDigest }) };
     const facts = { tool, version, manifestDigest: digest };
     const applied = await act(
       ports,
@@ -111,7 +114,7 @@ async function existingVersion(
   warnings: readonly string[],
 ): Promise<Registered> {
   const existing = await storable(ports.ledger.toolVersion(row.tenant, row.tool, row.version));
-  if (existing === undefined || existing.manifestDigest !== row.manifestDigest) {
+  if (existing?.manifestDigest !== row.manifestDigest || existing.packageDigest !== row.packageDigest) {
     throw new SignalboxError(
       "conflict",
       `${row.tool}@${row.version} is published already with other content; versions never change, publish a new one`,
@@ -121,6 +124,8 @@ async function existingVersion(
           version: row.version,
           published_digest: existing?.manifestDigest,
           digest: row.manifestDigest,
+          published_package: existing?.packageDigest ?? null,
+          package: row.packageDigest,
         },
       },
     );
@@ -128,6 +133,8 @@ async function existingVersion(
   const record = await storable(ports.ledger.tool(row.tenant, row.tool));
   return { version: existing, alreadyThere: true, active: record?.activeVersion === row.version, warnings };
 }
+
+const noStore = { usePackage: async () => undefined };
 
 function warningText(warning: string | { readonly path: string; readonly message: string }): string {
   return typeof warning === "string" ? warning : `${warning.path}: ${warning.message}`;

@@ -3,7 +3,7 @@ import { nextDueAt } from "../call/due.ts";
 import type { Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isParked, isTerminal, type Call, type LateResult } from "../call/types.ts";
-import { isSafe } from "@signalbox/protocol";
+import { isSafe, type FileRef } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
 import { callKey, isFrozen, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
@@ -262,7 +262,7 @@ export function invokeMessage(call: Call) {
     version: call.version,
     argsJson: call.effectiveArgsJson ?? call.inputJson ?? "null",
     contextJson: call.contextJson,
-    files: [],
+    files: call.filesJson === "[]" ? [] : (JSON.parse(call.filesJson) as FileRef[]),
     timeoutMs: call.timeoutMs,
     deadlineAtMs: call.totalDeadlineAt ?? 0,
     sideEffectClass: call.sideEffectClass,

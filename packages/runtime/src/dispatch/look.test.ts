@@ -280,6 +280,10 @@ describe("routing outcomes that rules name", () => {
     hub.hub.newEpoch();
     hub.say(w1, nack("c1"));
     expect([hub.sent(w1), looked()]).toEqual([["registered", "invoke c1#1"], ["c1"]]);
+    asked();
+    hub.hub.disconnect(w1);
+    hub.pass(30_000);
+    expect(asked()).toEqual([["c1", "no_handler"]]);
   });
 
   test("an unknown end is parked and told first; rules are asked once that is stored, and again after a restart", () => {

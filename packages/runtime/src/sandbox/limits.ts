@@ -53,11 +53,13 @@ export function limitProblems(limits: BoxLimits): readonly string[] {
     .filter((name) => !Number.isSafeInteger(limits[name]) || limits[name] <= 0)
     .map((name) => `${name} must be a whole number above 0`);
   for (const name of ["graceMs", "egressBytes"] as const)
-    if (!Number.isSafeInteger(limits[name]) || limits[name] < 0) problems.push(`${name} must be a whole number, 0 or more`);
+    if (!Number.isSafeInteger(limits[name]) || limits[name] < 0)
+      problems.push(`${name} must be a whole number, 0 or more`);
   for (const name of ["cpu", "cpuSeconds"] as const)
     if (!(Number.isFinite(limits[name]) && limits[name] > 0)) problems.push(`${name} must be above 0`);
   if (limits.memoryBytes > 0 && limits.memoryBytes < memoryBytesMin)
     problems.push(`memoryBytes must be at least ${memoryBytesMin}: less does not start a box`);
-  if (limits.fds > 0 && limits.fds < fdsMin) problems.push(`fds must be at least ${fdsMin}: less does not start a tool`);
+  if (limits.fds > 0 && limits.fds < fdsMin)
+    problems.push(`fds must be at least ${fdsMin}: less does not start a tool`);
   return problems;
 }

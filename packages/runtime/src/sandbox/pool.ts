@@ -26,6 +26,8 @@ interface Shelf<Item> {
   readonly spec: BoxSpec;
   readonly items: Item[];
   wanted: number;
+  /** What it is wanted to be again when it made room and somebody asks. */
+  floor: number;
   starting: number;
   askedAt: number;
   /** A class that cannot be made is not tried again until somebody asks for it. */
@@ -58,7 +60,7 @@ export class Pool<Item> {
     const key = poolClass(spec);
     const there = this.#shelves.get(key);
     if (there !== undefined) return there;
-    const shelf = { spec, items: [], wanted, starting: 0, askedAt: this.#ports.now(), failed: false };
+    const shelf = { spec, items: [], wanted, floor: wanted, starting: 0, askedAt: this.#ports.now(), failed: false };
     this.#shelves.set(key, shelf);
     return shelf;
   }
@@ -78,6 +80,7 @@ export class Pool<Item> {
     const shelf = this.#shelf(spec, this.#limits.perClass);
     shelf.askedAt = this.#ports.now();
     shelf.failed = false;
+    shelf.wanted = Math.max(shelf.wanted, shelf.floor);
     let item = shelf.items.pop();
     while (item !== undefined && !this.#ports.isFit(item)) {
       this.#drop(item);
@@ -96,8 +99,22 @@ export class Pool<Item> {
   #mayStart(shelf: Shelf<Item>): boolean {
     const { itemsMax, startsMax } = this.#limits;
     const starting = this.#count((each) => each.starting);
-    if (this.#closed || shelf.failed || starting >= startsMax || this.parked + starting >= itemsMax) return false;
-    return shelf.items.length + shelf.starting < shelf.wanted;
+    if (this.#closed || shelf.failed || starting >= startsMax) return false;
+    if (shelf.items.length + shelf.starting >= shelf.wanted) return false;
+    return this.parked + starting < itemsMax || this.#makeRoom(shelf);
+  }
+
+  /** Whoever was asked for before everybody else makes room; nobody does for a class that was asked for even earlier. */
+  #makeRoom(shelf: Shelf<Item>): boolean {
+    const others = [...this.#shelves.values()].filter(
+      ({ items, askedAt }) => items.length > 0 && askedAt < shelf.askedAt,
+    );
+    const [oldest] = others.toSorted((a, b) => a.askedAt - b.askedAt);
+    const item = oldest?.items.pop();
+    if (oldest === undefined || item === undefined) return false;
+    oldest.wanted = oldest.items.length;
+    this.#drop(item);
+    return true;
   }
 
   #start(shelf: Shelf<Item>): void {
@@ -131,6 +148,7 @@ export class Pool<Item> {
   want(spec: BoxSpec, count: number): void {
     const shelf = this.#shelf(spec, count);
     shelf.wanted = count;
+    shelf.floor = count;
     shelf.askedAt = this.#ports.now();
     shelf.failed = false;
     for (const item of shelf.items.splice(count)) this.#drop(item);

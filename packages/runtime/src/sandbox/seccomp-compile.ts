@@ -89,9 +89,7 @@ function search(ranges: readonly Range[]): readonly BpfInstruction[] {
 function lookAt({ arg, test, values, otherwise }: ArgRule): readonly BpfInstruction[] {
   const code = test === "none_of_bits" ? bpf.ifAnyBit : bpf.ifEqual;
   const [whenHit, whenNot] =
-    test === "one_of"
-      ? [answer(answers.allow), refuse(otherwise)]
-      : [refuse(otherwise), answer(answers.allow)];
+    test === "one_of" ? [answer(answers.allow), refuse(otherwise)] : [refuse(otherwise), answer(answers.allow)];
   const tests = values.map((value, index) => instruction(code, value, values.length - index, 0));
   return [load(offsets.arg(arg)), ...tests, whenNot, whenHit];
 }

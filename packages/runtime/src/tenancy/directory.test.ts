@@ -179,3 +179,93 @@ describe("permissionsOf", () => {
     expect(await directory.permissionsOf(principal, "shop", 5)).toEqual(["tool:invoke:pay"]);
   });
 });
+
+describe("holdingsOf", () => {
+  const withRoles = (grantId: string, roles: readonly string[], changes: Partial<Grant> = {}): Grant => ({ ...grant, grantId, permissions: [], roles, ...changes });
+
+  test("permissions by its grants, roles by its key and its grants, each once", async () => {
+    const { directory } = directoryOf({ grants: [grant, withRoles("g2", ["finance", "ops"]), withRoles("g3", ["ops"])] });
+    expect(await directory.holdingsOf({ ...principal, roles: ["clerk", "finance"] }, "shop", 5)).toEqual({
+      permissions: ["tool:invoke:pay"],
+      roles: ["clerk", "finance", "ops"],
+    });
+  });
+
+  test("without grants: no permissions, and the roles of the key", async () => {
+    const { directory } = directoryOf({});
+    expect(await directory.holdingsOf({ ...principal, roles: ["clerk"] }, "shop", 5)).toEqual({ permissions: [], roles: ["clerk"] });
+  });
+
+  test.each<[string, Partial<Grant>]>([
+    ["of another project", { project: "office" }],
+    ["that was revoked", { revokedAt: 3 }],
+    ["that expires now", { expiresAt: 5 }],
+    ["of another tenant", { tenant: "other" }],
+    ["of somebody else", { subject: "service:shop2" }],
+  ])("a role by a grant %s does not count", async (_, changes) => {
+    const { directory } = directoryOf({ grants: [withRoles("g2", ["ops"], changes)] });
+    expect((await directory.holdingsOf(principal, "shop", 5)).roles).toEqual([]);
+  });
+});
+
+describe("holdingsByName", () => {
+  const holdings = (stored: { keys?: Key[]; grants?: Grant[] }, now = 5) => directoryOf(stored).directory.holdingsByName("acme", "service:shop", "shop", now);
+
+  test("the roles of all its keys that are alive, whatever project they are for, and those of its grants", async () => {
+    const keys = [key, { ...key, keyId: "key_2", project: "office", roles: ["ops", "finance"] }, { ...key, keyId: "key_3", roles: ["board"], revokedAt: 2 }];
+    expect(await holdings({ keys, grants: [{ ...grant, roles: ["lead"] }] })).toEqual({ permissions: ["tool:invoke:pay"], roles: ["finance", "ops", "lead"] });
+  });
+
+  test.each<[string, Partial<Key>]>([
+    ["revoked", { revokedAt: 3 }],
+    ["expired from its instant on", { expiresAt: 5 }],
+  ])("who had keys, and all of them are %s, is locked out, whatever its grants", async (_, changes) => {
+    expect(await holdings({ keys: [{ ...key, ...changes }, { ...key, ...changes, keyId: "key_2" }], grants: [grant] })).toBeUndefined();
+    expect(await holdings({ keys: [{ ...key, ...changes }, { ...key, keyId: "key_2" }], grants: [grant] })).toMatchObject({ permissions: ["tool:invoke:pay"] });
+  });
+
+  test("one moment before it expires a key is alive", async () => {
+    expect(await holdings({ keys: [{ ...key, expiresAt: 6 }] })).toEqual({ permissions: [], roles: ["finance"] });
+  });
+
+  test("who never had a key came in by another credential: its grants are what counts", async () => {
+    expect(await holdings({ keys: [{ ...key, principal: "service:other" }, { ...key, tenant: "other" }], grants: [grant] })).toEqual({ permissions: ["tool:invoke:pay"], roles: [] });
+  });
+
+  test("read once, and anew after a change of the tenant's", async () => {
+    const { directory, asked, stored } = directoryOf({ keys: [key], grants: [grant] });
+    const now = () => directory.holdingsByName("acme", "service:shop", "shop", 5);
+    for (let n = 0; n < 3; n++) await now();
+    expect(asked).toEqual(["keys of acme", "acme"]);
+    stored.keys = [{ ...key, revokedAt: 4 }];
+    directory.changed("other");
+    expect(await now()).toBeDefined();
+    directory.changed("acme");
+    expect(await now()).toBeUndefined();
+  });
+
+  test("a read of keys that failed is not remembered as an answer", async () => {
+    let failing = true;
+    const reads: DirectoryReads = {
+      keyByHash: async () => undefined,
+      grants: async () => [grant],
+      async keys() {
+        if (failing) throw new Error("no disk");
+        return [key];
+      },
+    };
+    const directory = new Directory(reads, (text) => text);
+    await expect(directory.holdingsByName("acme", "service:shop", "shop", 5)).rejects.toThrow("no disk");
+    failing = false;
+    expect(await directory.holdingsByName("acme", "service:shop", "shop", 5)).toEqual({ permissions: ["tool:invoke:pay"], roles: ["finance"] });
+  });
+});
+
+test("every change is told, of whatever tenant", () => {
+  let told = 0;
+  const reads: DirectoryReads = { keyByHash: async () => undefined, grants: async () => [], keys: async () => [] };
+  const directory = new Directory(reads, (text) => text, () => void told++);
+  directory.changed("acme");
+  directory.changed("other");
+  expect(told).toBe(2);
+});

@@ -21,6 +21,13 @@ import type { GuardedRoute, OpenRoute } from "./routes/route.ts";
 import { methodsAt, routeTable } from "./routes/table.ts";
 import { invalidInput } from "./schemas/check.ts";
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The route reads the body itself. */
+    readonly streamed?: boolean;
+  }
+}
+
 export interface HttpDoorOptions {
   readonly service: Service;
   readonly host: string;
@@ -124,7 +131,9 @@ function listener(door: Door): FastifyInstance {
   app.decorateRequest("passage", null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request: FastifyRequest, message: IncomingMessage) =>
-    readBody(message, request.routeOptions.bodyLimit),
+    request.routeOptions.config.streamed === true
+      ? Promise.resolve(undefined)
+      : readBody(message, request.routeOptions.bodyLimit),
   );
   app.addHook("onRequest", (request, reply, done) => {
     beginPassage(door.log, door.newRequestId, request, reply);
@@ -165,6 +174,7 @@ function addGuarded(app: FastifyInstance, door: Door, route: GuardedRoute): void
   app.route({
     method: route.method,
     url: route.path,
+    config: { streamed: route.body === "stream" },
     bodyLimit: route.body === "manifest" ? limits.manifestBytesMax : limits.bodyBytesMax,
     onRequest: (request) => admit(door, request, route.scope),
     handler: async (request, reply) => {
@@ -205,6 +215,7 @@ function queryOf(route: GuardedRoute, request: FastifyRequest): unknown {
 
 /** fastify leaves the body undefined when the headers promise none. */
 function bodyOf(route: GuardedRoute, request: FastifyRequest): unknown {
+  if (route.body === "stream") return undefined;
   const bytes = request.body instanceof Buffer ? request.body : Buffer.alloc(0);
   if (route.body === "json" || route.body === "manifest")
     return parseBody(bytes, bodyKind(request.headers, route.body === "manifest"));

@@ -100,6 +100,7 @@ export function freshValues(row: Call): SQLInputValue[] {
     row.executor,
     row.sandbox,
     row.boxJson,
+    row.filesJson,
     row.sideEffectClass,
     row.onIndeterminate,
     row.principal,

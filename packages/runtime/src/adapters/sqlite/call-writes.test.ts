@@ -127,6 +127,7 @@ const fresh = progressIn(["queued", "dispatched", "awaiting_approval"]).map((any
 const identity = fc.record({
   sandbox: maybe(word),
   boxJson: maybe(word),
+  filesJson: word,
   onBehalfOf: word,
   sessionId: word,
   turn: count,

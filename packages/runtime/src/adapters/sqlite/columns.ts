@@ -41,6 +41,7 @@ export const callIdentityColumns = columnsOf<Omit<CallIdentity, keyof CallAllowa
   executor: "text",
   sandbox: "text",
   boxJson: "text",
+  filesJson: "text",
   sideEffectClass: "text",
   onIndeterminate: "text",
   principal: "text",

@@ -3,6 +3,7 @@
 export const boxStatements: readonly string[] = [
   `ALTER TABLE calls ADD COLUMN sandbox TEXT`,
   `ALTER TABLE calls ADD COLUMN box_json TEXT`,
+  `ALTER TABLE calls ADD COLUMN files_json TEXT NOT NULL DEFAULT '[]'`,
   `ALTER TABLE tool_versions ADD COLUMN package_digest TEXT`,
   `CREATE TABLE stream_chunks (
     tenant TEXT NOT NULL,

@@ -7,6 +7,7 @@ import { readJsonText } from "../json-input.ts";
 import { paintStatus } from "../paint.ts";
 import { countFlag, givenOnly } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
+import { addFollow } from "./call-follow.ts";
 import { callStory, eventData } from "../story.ts";
 import { durationText, parseSpanMs, relativeText } from "../times.ts";
 
@@ -48,6 +49,7 @@ export function addCalls(program: Command, runs: Runs): void {
   const id = "<execution-id>";
   runs.online(calls.command("show").description("one call's whole story").argument(id), showCall);
   runs.online(calls.command("events").description("one call's events, in order").argument(id), showEvents);
+  addFollow(calls, runs);
   runs.online(
     calls.command("cancel").description("ask for a stop; a call that has ended stays as it is").argument(id),
     cancelCall,

@@ -1,8 +1,9 @@
 // `signalbox run`: runs one tool and waits for its end, or says where to look for it.
 import { SignalboxApiError } from "@signalbox/client";
-import type { Execution, ExecutionEdit, WithOutputText } from "@signalbox/client";
+import type { Client, Execution, ExecutionEdit, WithOutputText } from "@signalbox/client";
 import type { Command } from "commander";
-import { exitCodes } from "../exit-codes.ts";
+import { printEvents } from "../call-events.ts";
+import { exitCodeOf, exitCodes } from "../exit-codes.ts";
 import { CliError, Interrupted } from "../failure.ts";
 import { readJsonText } from "../json-input.ts";
 import { prettyJson } from "../json.ts";
@@ -20,6 +21,7 @@ interface RunOptions {
   readonly project?: string;
   readonly idempotencyKey?: string;
   readonly async?: boolean;
+  readonly follow?: boolean;
   readonly wait?: string;
   readonly timeout?: string;
 }
@@ -41,6 +43,7 @@ export function addRun(program: Command, runs: Runs): void {
     .option("--project <project>", "the project to run it in; without it the key's")
     .option("--idempotency-key <text>", "run at most once for this text; a repeat answers with the first call")
     .option("--async", "do not wait: print the call's id")
+    .option("--follow", "print what it says while it runs; with --json one event a line")
     .option("--wait <duration>", "wait at most this long for the end, like 90s; without it until the end")
     .option("--timeout <duration>", "how long the tool may run, like 10s; may only lower the tool's own");
   runs.online<RunOptions>(run, runTool);
@@ -49,16 +52,22 @@ export function addRun(program: Command, runs: Runs): void {
 async function runTool(session: OnlineSession, args: readonly string[], options: RunOptions): Promise<Outcome> {
   const { tool, version } = toolAndVersion(args[0] ?? "", options.version);
   session.about.tool = tool;
+  if (options.follow === true && (options.async === true || options.wait !== undefined))
+    throw new CliError("--follow goes on to the end, so it takes neither --async nor --wait");
   const timeoutMs = spanFlag("--timeout", options.timeout);
   const waitMs = options.async === true ? 0 : (spanFlag("--wait", options.wait) ?? Number.POSITIVE_INFINITY);
   const inputText = await readJsonText(session.io, "--input", options.input);
-  const request = {
+  const asked = {
     ...givenOnly({ version, project: options.project }),
     ...(timeoutMs === undefined ? {} : { limits: { timeout_ms: timeoutMs } }),
     tool,
     inputText,
     // With a key of its own the request can be sent again after a broken connection and still runs once.
     idempotency_key: options.idempotencyKey ?? `cli-${session.io.newId()}`,
+  };
+  if (options.follow === true) return followRun(session, asked);
+  const request = {
+    ...asked,
     ...(options.async === true
       ? { mode: "async" as const }
       : { mode: "sync" as const, wait_ms: Math.min(waitMs, firstWaitMs) }),
@@ -80,6 +89,29 @@ async function runTool(session: OnlineSession, args: readonly string[], options:
     throw new Interrupted(`interrupted; the call is not cancelled by that\nnext:  ${look}`);
   }
   return tell(session, record, options.async === true);
+}
+
+async function followRun(session: OnlineSession, asked: Parameters<Client["stream"]>[0]): Promise<Outcome> {
+  const printed = { seq: 0 };
+  try {
+    const end = await printEvents(session, session.client.stream(asked, session), printed);
+    return end === undefined ? exitCodes.ok : await tellEnd(session, end.data);
+  } catch (error) {
+    if (!(error instanceof Interrupted)) {
+      await tellDenial(session, error);
+      throw error;
+    }
+    throw new Interrupted(`interrupted; the call is not cancelled by that\nnext:  signalbox calls list --tool ${asked.tool}`);
+  }
+}
+
+/** The end of a call that was followed: its output, or its error. With `--json` it has been printed. */
+export async function tellEnd(session: OnlineSession, record: RunRecord): Promise<Outcome> {
+  session.about.tool = record.tool;
+  if (!session.json) return tell(session, record, false);
+  if (record.status === "succeeded") return exitCodes.ok;
+  const { code, httpStatus } = await failureOf(record);
+  return exitCodeOf(code, httpStatus);
 }
 
 function spanFlag(flag: string, text: string | undefined): number | undefined {

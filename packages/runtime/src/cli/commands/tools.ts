@@ -1,6 +1,7 @@
 // `signalbox tools`: finds and shows tools, registers manifests and chooses the active version.
 import type { RegisteredTool, ToolDetail } from "@signalbox/client";
 import type { Command } from "commander";
+import { dirname } from "node:path";
 import { readDocument } from "../documents.ts";
 import { exitCodes } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
@@ -178,7 +179,12 @@ async function register(
 ): Promise<RegisteredTool> {
   const { inlined } = await import("../../adapters/files/manifest-source.ts");
   const source = await readDocument(file, `signalbox validate ${file.shown}`);
-  return session.client.tools.register(inlined(source) as object, givenOnly({ activate: options.activate }), session);
+  const document = inlined(source) as { readonly spec?: { readonly executor?: { readonly type?: unknown; readonly image?: unknown } } };
+  // A sandbox tool's code stands beside its manifest, and goes along as it is.
+  const { type, image } = document.spec?.executor ?? {};
+  const brings = type === "sandbox" && image === undefined;
+  const code = brings ? (await (await import("../package-upload.ts")).uploadPackage(session, dirname(file.path))).digest : undefined;
+  return session.client.tools.register(document, givenOnly({ activate: options.activate, package: code }), session);
 }
 
 function registeredText({ tool, version, already_there, active }: RegisteredTool): string {

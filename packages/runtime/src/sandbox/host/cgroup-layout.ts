@@ -120,6 +120,8 @@ function removeGroup(group: string): void {
 export function groupParents(layout: CgroupLayout): readonly string[] {
   if (layout.mode === "none") return [];
   const bases =
-    layout.mode === "v2" ? [layout.base] : [layout.memory, layout.pids, layout.cpu, layout.cpuacct, layout.kill ?? []].flat();
+    layout.mode === "v2"
+      ? [layout.base]
+      : [layout.memory, layout.pids, layout.cpu, layout.cpuacct, layout.kill ?? []].flat();
   return [...new Set(bases.map((base) => join(base, "..")))];
 }

@@ -59,7 +59,13 @@ export class Cgroup {
   #folders(): readonly string[] {
     const layout = this.#layout;
     if (layout.mode === "v2") return [join(layout.base, this.#name)];
-    const bases = [layout.memory, layout.pids, layout.cpu, layout.cpuacct, ...(layout.kill === null ? [] : [layout.kill])];
+    const bases = [
+      layout.memory,
+      layout.pids,
+      layout.cpu,
+      layout.cpuacct,
+      ...(layout.kill === null ? [] : [layout.kill]),
+    ];
     return [...new Set(bases)].map((base) => join(base, this.#name));
   }
 

@@ -27,7 +27,11 @@ export class FifoStock {
     this.#folder = folder;
   }
 
-  /** Resolves when `count` pipes can be taken. */
+  get count(): number {
+    return this.#ready.length;
+  }
+
+  /** Resolves when `count` pipes were there: look again, somebody else may have been first. */
   async fill(count: number): Promise<void> {
     while (this.#ready.length < count) await (this.#making ??= this.#make());
     if (this.#ready.length < lowWater) void (this.#making ??= this.#make()).catch(() => undefined);

@@ -1,5 +1,17 @@
 // Brings code to where the user of a box can read it: in place where the folders allow it, else as a copy in a store of ours.
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, lstatSync, chmodSync, renameSync, rmSync, statSync, realpathSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  lstatSync,
+  chmodSync,
+  renameSync,
+  rmSync,
+  statSync,
+  realpathSync,
+} from "node:fs";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 

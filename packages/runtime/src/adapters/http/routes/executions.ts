@@ -14,9 +14,11 @@ import { streamAnswer } from "./stream.ts";
 async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
   const request = invokeRequest(body, message);
   if (wantsStream(body)) {
-    const { call } = await service.invoke(asked, { ...request, mode: "async" });
+    const { call, replayed } = await service.invoke(asked, { ...request, mode: "async" });
     const follower = await service.follow(asked, call.callId, 0, { answering: true });
-    return streamAnswer(follower, call.callId, request.cancelOnDisconnect === true);
+    // Whoever loses the connection before the first event comes back by this address.
+    const headers = { location: executionPath(call), ...(replayed ? { "idempotency-replayed": "true" } : {}) };
+    return { ...streamAnswer(follower, call.callId, request.cancelOnDisconnect === true), headers };
   }
   const answer = await service.invoke(asked, request);
   return invokeAnswer(answer, request, asked.requestId);

@@ -7,7 +7,7 @@ import { bodyStream } from "../body-stream.ts";
 import { check } from "../schemas/check.ts";
 import { packageBody } from "../schemas/files.ts";
 import { fileView, packageView } from "../views/files.ts";
-import type { Ask } from "./route.ts";
+import type { Ask, GuardedRoute } from "./route.ts";
 
 type FilesAsk = Pick<Ask, "asked" | "body" | "message"> & { readonly service: FilesService };
 
@@ -22,3 +22,8 @@ export async function putPackage({ service, asked, body }: FilesAsk): Promise<An
   const stored = await service.putPackage(asked, files);
   return jsonAnswer(stored.alreadyThere ? 200 : 201, packageView(stored));
 }
+
+export const fileRoutes: readonly GuardedRoute[] = [
+  { method: "PUT", path: "/v1/files", scope: ["tools:invoke", "tools:write"], body: "stream", handle: putFile },
+  { method: "PUT", path: "/v1/packages", scope: "tools:write", body: "json", handle: putPackage },
+];

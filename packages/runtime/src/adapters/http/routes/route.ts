@@ -16,8 +16,8 @@ export interface Ask {
   readonly message: IncomingMessage;
 }
 
-/** `json`: required. `optional`: JSON or none. `manifest`: JSON or YAML, required. */
-export type BodyRule = "none" | "json" | "optional" | "manifest";
+/** `json`: required. `optional`: JSON or none. `manifest`: JSON or YAML, required. `stream`: read by the route itself. */
+export type BodyRule = "none" | "json" | "optional" | "manifest" | "stream";
 
 export interface GuardedRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";

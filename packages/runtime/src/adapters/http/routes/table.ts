@@ -2,6 +2,7 @@
 import { accessRoutes } from "./access.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { executionRoutes } from "./executions.ts";
+import { fileRoutes } from "./files.ts";
 import { freezeRoutes } from "./freezes.ts";
 import { openRoutes, operationRoutes } from "./operations.ts";
 import { policyRoutes } from "./policies.ts";
@@ -15,6 +16,7 @@ import { webhookRoutes } from "./webhooks.ts";
 export const routeTable: readonly Route[] = [
   ...executionRoutes,
   ...streamRoutes,
+  ...fileRoutes,
   ...toolRoutes,
   ...toolVersionRoutes,
   ...policyRoutes,

@@ -6,6 +6,7 @@ import { callStates } from "../../../call/types.ts";
 import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
 import { check, faultAt } from "./check.ts";
 import { defined } from "./defined.ts";
+import { callFiles } from "./files.ts";
 import { context, cursor, instant, listLimit, name, positive } from "./fields.ts";
 
 /** A call may wait for people for weeks; a total deadline further off than this is a mistake in units. */
@@ -19,6 +20,7 @@ export const invokeBody = z.strictObject({
   tenant: name.optional(),
   project: name.optional(),
   input: z.unknown(),
+  files: callFiles.optional(),
   context: context.optional(),
   limits: z.strictObject({ timeout_ms: positive.optional(), max_output_bytes: positive.optional() }).optional(),
   mode: z.enum(["sync", "async"]).optional(),
@@ -41,6 +43,7 @@ export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRe
     tenant: asked.tenant,
     project: asked.project,
     input: asked.input,
+    files: asked.files?.map(defined),
     context: asked.context,
     limits:
       asked.limits === undefined

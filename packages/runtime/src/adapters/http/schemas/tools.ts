@@ -1,5 +1,6 @@
 // What requests about tools may say; a manifest itself is checked by the registry.
 import { z } from "zod";
+import { packageRef } from "./files.ts";
 import type { ToolQuery } from "../../../registry/types.ts";
 import { httpLimits } from "../http-limits.ts";
 import { check } from "./check.ts";
@@ -30,7 +31,7 @@ export function toolListing(query: unknown): ToolListing {
 
 export const toolQuery = z.strictObject({ version: name.optional() });
 
-export const registerQuery = z.strictObject({ activate: flag });
+export const registerQuery = z.strictObject({ activate: flag, package: packageRef.optional() });
 
 export const activateBody = z.strictObject({ version: name });
 

@@ -30,6 +30,7 @@ export function versionView(version: ToolVersion): Record<string, unknown> {
     trust: version.trust,
     status: version.status,
     manifest_digest: version.manifestDigest,
+    package_digest: version.packageDigest,
     published_at: iso(version.publishedAt),
     published_by: version.publishedBy,
     spec: specView(version.spec),

@@ -204,5 +204,3 @@ function system(): { systemLinks: Record<string, string>; systemFolders: string[
   }
   return { systemLinks, systemFolders };
 }
-
-

@@ -33,27 +33,29 @@ const baseEnv = {
 export function bwrapArgs(spec: BoxSpec, parts: BoxParts): readonly string[] {
   const env = { ...baseEnv, ...spec.env };
   return [
-    ...["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--clearenv"],
+    ...words("--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv"),
     ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
-    ...["--ro-bind", "/usr", "/usr"],
+    ...words("--ro-bind /usr /usr"),
     ...Object.entries(parts.systemLinks).flatMap(([name, target]) => ["--symlink", target, `/${name}`]),
     ...parts.systemFolders.flatMap((name) => ["--ro-bind", `/${name}`, `/${name}`]),
-    ...["--dir", "/etc"],
+    ...words("--dir /etc"),
     ...hostEtc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
     ...parts.etcNames.flatMap((name) => ["--ro-bind", `${parts.etc}/${name}`, `/etc/${name}`]),
-    ...["--proc", "/proc", "--dev", "/dev"],
+    ...words("--proc /proc --dev /dev"),
     ...["shm", "tmp", "workspace"].flatMap((name) => ["--bind", `${parts.disk}/${name}`, placeOf(name)]),
-    ...["--dir", inside.bin, "--ro-bind", parts.starters, inside.starters],
+    ...words(`--dir ${inside.bin}`),
+    ...bound(parts.starters, inside.starters),
     ...bound(parts.node, `${inside.bin}/node`),
     ...bound(parts.guest, inside.guest),
     ...bound(parts.package, inside.package),
     ...bound(spec.egressSocket, inside.egress),
     ...parts.files.flatMap(({ path, hostPath }) => ["--ro-bind", hostPath, `/workspace/${path}`]),
-    ...["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace"],
-    ...["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--hostname", "box"],
+    ...words("--remount-ro /dev --remount-ro / --chdir /workspace"),
+    ...words("--uid 65534 --gid 65534 --cap-drop ALL --hostname box"),
   ];
 }
 
+const words = (text: string): readonly string[] => text.split(" ");
 const placeOf = (name: string): string => (name === "shm" ? "/dev/shm" : `/${name}`);
 const bound = (from: string | null, to: string): readonly string[] => (from === null ? [] : ["--ro-bind", from, to]);
 

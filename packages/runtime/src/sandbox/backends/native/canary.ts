@@ -45,6 +45,14 @@ const meanings: Readonly<Record<number, string>> = {
   7: "the box can write to the system",
 };
 
+const who = {
+  boxId: "canary",
+  tenant: "platform",
+  tool: "canary",
+  version: "1.0.0",
+  runtime: "exec",
+  entry: "canary",
+} as const;
 const limits: BoxLimits = {
   cpu: 1,
   cpuSeconds: 2,
@@ -70,11 +78,7 @@ export async function canary(
   const code = join(folder, "canary");
   mkdirSync(code, { recursive: true });
   writeFileSync(join(code, "canary"), script, { mode: 0o755 });
-  const digest = "canary";
-  const spec: BoxSpec = {
-    ...{ boxId: "canary", tenant: "platform", tool: "canary", version: "1.0.0", runtime: "exec", entry: "canary" },
-    ...{ package: { path: code, digest }, limits, env: {}, egressSocket: null },
-  };
+  const spec: BoxSpec = { ...who, package: { path: code, digest: "canary" }, limits, env: {}, egressSocket: null };
   let sandbox: Sandbox | undefined;
   try {
     sandbox = await provision(spec);

@@ -72,7 +72,8 @@ export class Cradle {
 
   /** @throws Error when the host has no more of something */
   static async make(host: NativeHost, name: string): Promise<Cradle> {
-    await host.fifos.fill(stdio.length);
+    do await host.fifos.fill(stdio.length);
+    while (host.fifos.count < stdio.length);
     return new Cradle(host, name);
   }
 
@@ -119,7 +120,7 @@ export class Cradle {
   }
 
   order(bytes: Uint8Array): void {
-    (this.#order as NodeJS.WritableStream & { end(chunk: Uint8Array): void } | null)?.end(bytes);
+    this.#order?.end(bytes);
   }
 
   /** Our ends, for the one run. */

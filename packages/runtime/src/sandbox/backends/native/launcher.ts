@@ -4,8 +4,26 @@ import { fds } from "./types.ts";
 
 /** Numbers of the calls that the launcher makes itself: Perl's own functions do not reach them. */
 const calls = {
-  x64: { close_range: 436, unshare: 272, mount: 165, prctl: 157, setrlimit: 160, setgroups: 116, setresgid: 119, setresuid: 117 },
-  arm64: { close_range: 436, unshare: 97, mount: 40, prctl: 167, setrlimit: 164, setgroups: 159, setresgid: 149, setresuid: 147 },
+  x64: {
+    close_range: 436,
+    unshare: 272,
+    mount: 165,
+    prctl: 157,
+    setrlimit: 160,
+    setgroups: 116,
+    setresgid: 119,
+    setresuid: 117,
+  },
+  arm64: {
+    close_range: 436,
+    unshare: 97,
+    mount: 40,
+    prctl: 167,
+    setrlimit: 164,
+    setgroups: 159,
+    setresgid: 149,
+    setresuid: 147,
+  },
 } as const;
 
 /**
@@ -82,7 +100,8 @@ export interface Order {
 /** What the launcher waits for, and behind it what bubblewrap reads. No part may hold a zero byte. */
 export function orderBytes({ diskBytes, fdsMax, cpuSeconds, command, boxArgs }: Order): Uint8Array {
   const parts = [...[diskBytes, fdsMax, cpuSeconds].map(String), ...command];
-  if ([...parts, ...boxArgs].some((part) => part.includes("\0"))) throw new Error("an argument of a box has a zero byte");
+  if ([...parts, ...boxArgs].some((part) => part.includes("\0")))
+    throw new Error("an argument of a box has a zero byte");
   const order = Buffer.from(parts.join("\0"));
   const rest = boxArgs.map((arg) => `${arg}\0`).join("");
   return Buffer.concat([Buffer.from(String(order.length).padStart(8, "0")), order, Buffer.from(rest)]);

@@ -2,7 +2,7 @@
 import { closeSync, openSync, statfsSync } from "node:fs";
 import type { Counted } from "../../outcome.ts";
 import type { Cgroup } from "../../host/cgroup.ts";
-import { childrenOf, openFilesOf, statOf, treeOf } from "../../host/processes.ts";
+import { childrenOf, openFilesOf, shareBytesOf, statOf, treeOf } from "../../host/processes.ts";
 import type { BoxLimits } from "../../types.ts";
 
 const ticksPerSecond = 100;
@@ -63,14 +63,18 @@ export class Meter {
 
   #lookAtTree(): Counted {
     let [pids, pages, ticks] = [0, 0, 0];
-    for (const pid of treeOf(this.#initPid)) {
+    const tree = treeOf(this.#initPid);
+    for (const pid of tree) {
       const stat = statOf(pid);
       if (stat === undefined) continue;
       pids += stat.threads;
       pages += stat.residentPages;
       ticks += stat.cpuTicks;
     }
-    const memoryBytes = pages * pageBytes;
+    const resident = pages * pageBytes;
+    // Children share most of their pages with their parents, and a plain sum counts these once for each.
+    const memoryBytes =
+      resident <= this.#limits.memoryBytes ? resident : tree.reduce((sum, pid) => sum + (shareBytesOf(pid) ?? 0), 0);
     return {
       ...this.#last,
       memoryBytes,

@@ -46,7 +46,9 @@ export const starterFiles = { "node.cjs": node, "python.py": python } as const;
 export function commandOf(spec: BoxSpec, host: NativeHost): readonly string[] {
   const command = runtimeCommand(spec, host);
   // Counted in the box's own user namespace, so that what else this user runs does not count.
-  return host.layout.mode === "none" ? ["/bin/sh", "-c", holdProcesses(spec.limits.pids), "signalbox", ...command] : command;
+  return host.layout.mode === "none"
+    ? ["/bin/sh", "-c", holdProcesses(spec.limits.pids), "signalbox", ...command]
+    : command;
 }
 
 /** One more than the limit, so that reaching it can be seen; process 1 counts too. Shells name the limit differently. */

@@ -1,7 +1,6 @@
 // The guest program: the one process in a wasm box. Gets ready, reads a request, runs it in a guest, and tells how it ended.
 import { randomFillSync } from "node:crypto";
 import { closeSync } from "node:fs";
-import { join } from "node:path";
 import { endLine, exitCodeOf, failedExitCode, messageCharsMax, type GuestEnd } from "../../guest/end.ts";
 import { packagedSource, sourceFromArgs } from "../../guest/javascript/source.ts";
 import { codeEntry, orderVariable, readOrder, type GuestOrder } from "../../guest/order.ts";
@@ -36,7 +35,9 @@ async function jsMaker(order: GuestOrder): Promise<() => Promise<Guest>> {
   await warmUp(engine, order, monotonicMs);
   const reader = createFolderReader();
   const packaged = reader.read(order.packageRoot);
-  const code = order.entry === codeEntry ? null : new TextDecoder().decode(contentAt(packaged, order.entry));
+  const isCode = order.entry === codeEntry;
+  const content = isCode ? null : contentAt(packaged, order.entry);
+  const code = content === null ? null : new TextDecoder().decode(content);
   return async () => {
     const ready = await readyJs(engine, order, {
       write,
@@ -45,6 +46,7 @@ async function jsMaker(order: GuestOrder): Promise<() => Promise<Guest>> {
     });
     return {
       run(requestJson) {
+        if (code === null && !isCode) return missing(order.entry);
         const read = code === null ? sourceFromArgs(requestJson) : packagedSource(requestJson, order.entry, code);
         if (!read.ok) return { reason: "failed", message: read.message };
         const folders = { package: packaged, workspace: reader.read(order.workspaceRoot) };
@@ -57,9 +59,11 @@ async function jsMaker(order: GuestOrder): Promise<() => Promise<Guest>> {
 async function wasiMaker(order: GuestOrder): Promise<() => Promise<Guest>> {
   const reader = createFolderReader();
   const packaged = reader.read(order.packageRoot);
-  const ready = await readyWasi(contentAt(packaged, order.entry), order.memoryBytes);
+  const content = contentAt(packaged, order.entry);
+  const ready = content === null ? null : await readyWasi(content, order.memoryBytes);
   return async () => ({
     run(requestJson) {
+      if (ready === null) return missing(order.entry);
       if (!ready.ok) return ready.end;
       const deadlineMs = monotonicMs() + order.timeoutMs;
       return runWasi(ready, {
@@ -77,11 +81,13 @@ async function wasiMaker(order: GuestOrder): Promise<() => Promise<Guest>> {
   });
 }
 
-function contentAt(packaged: TreeDir, entry: string): Uint8Array {
+/** Null when the package has no such file: that is the tool's failure, told when it is run. */
+function contentAt(packaged: TreeDir, entry: string): Uint8Array | null {
   const found = lookUp([packaged], entry);
-  if (!found.found || found.node.kind !== "file") throw new Error(`the package has no file ${join("/", entry)}`);
-  return found.node.read();
+  return found.found && found.node.kind === "file" ? found.node.read() : null;
 }
+
+const missing = (entry: string): GuestEnd => ({ reason: "failed", message: `the package has no file ${entry}` });
 
 /** The next line of standard input; a last one without its line feed counts. Null = there is none. */
 function createRequests(): () => string | null {

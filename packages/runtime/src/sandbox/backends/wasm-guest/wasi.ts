@@ -57,20 +57,16 @@ export function runWasi({ module, memoryBytes }: Extract<ReadyWasi, { readonly o
     const limit = Math.floor(memoryBytes / pageBytes) * pageBytes;
     if (error instanceof GuestExit) {
       if (error.code === 0) return { reason: "done", resultText: null };
-      return isFull(used(), limit) ? overMemory(limit, used()) : { reason: "exited", code: error.code & 0xff || failedExitCode };
+      return isFull(used(), limit) ? overMemory(limit) : { reason: "exited", code: error.code & 0xff || failedExitCode };
     }
     if (!isModulesDoing(error)) throw error;
-    if (isUnreachable(error) && isHalfFull(used(), limit)) return overMemory(limit, used());
+    if (isUnreachable(error) && isHalfFull(used(), limit)) return overMemory(limit);
     return { reason: "failed", message: `the module trapped: ${messageOf(error)}` };
   }
 }
 
-const overMemory = (limit: number, observed: number): GuestEnd => ({
-  reason: "exceeded",
-  resource: "memory",
-  limit,
-  observed: Math.min(observed + pageBytes, limit + pageBytes),
-});
+/** What it asked for is not known, only that it was more than the limit leaves. */
+const overMemory = (limit: number): GuestEnd => ({ reason: "exceeded", resource: "memory", limit, observed: limit });
 
 /**
  * A module grows its memory without asking us, so a refused growth is only seen by what it leaves: allocators abort, which is

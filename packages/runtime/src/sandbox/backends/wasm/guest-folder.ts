@@ -36,7 +36,7 @@ const heapMiB = 96;
  * Bytes of a guest's code that run before the optimising compiler looks at them; 13 million if not said. A process cannot
  * exit while it compiles: with the default, every short run pays some 40 ms for code that it never uses again.
  */
-const tieringBudgetBytes = 200_000_000;
+const tieringBudgetBytes = 2_000_000_000;
 
 /**
  * What Node is started with. A guest that broke out of its interpreter would stand in a process that cannot make code from

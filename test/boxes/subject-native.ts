@@ -1,4 +1,4 @@
-// The backends that the kit is run against, with what each of them can.
+// The native backend as the kit runs it, with what it can do as root and as an ordinary user.
 import { NativeBackend } from "../../packages/runtime/src/sandbox/backends/native/backend.ts";
 import type { Capability, Subject } from "./kit.ts";
 
@@ -9,7 +9,6 @@ export async function nativeSubject({ bestEffort = false }: { bestEffort?: boole
   const backend = new NativeBackend({
     nodePath: process.execPath,
     allowBestEffortLimits: bestEffort,
-    onError: (error) => process.stderr.write(`native backend: ${error.message}\n`),
   });
   const probe = await backend.probe();
   const exact = probe.ok && !probe.limitsBy.startsWith("best effort");
