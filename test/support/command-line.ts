@@ -55,6 +55,7 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
       },
     },
     readStdin: async () => around.stdin ?? "",
+    onStdinEnd: () => undefined,
     env: around.env ?? {},
     cwd: around.cwd ?? "/",
     isTTY: around.isTTY ?? false,

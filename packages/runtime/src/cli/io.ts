@@ -13,6 +13,8 @@ export interface Io {
   readonly stderr: Sink;
   /** Everything on standard input, as text. */
   readonly readStdin: () => Promise<string>;
+  /** Calls back when standard input ends; waiting for that does not keep the process. */
+  readonly onStdinEnd: (listener: () => void) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** True when people look at stdout. */

@@ -1,4 +1,5 @@
 // The `signalbox` process: hands the real world to the command line and leaves with its exit code.
+import { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Io } from "./io.ts";
 import { runCli } from "./program.ts";
@@ -7,6 +8,10 @@ const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   readStdin: () => text(process.stdin),
+  onStdinEnd(listener) {
+    process.stdin.resume().once("end", listener).once("error", listener);
+    if (process.stdin instanceof Socket) process.stdin.unref();
+  },
   env: process.env,
   cwd: process.cwd(),
   isTTY: process.stdout.isTTY === true,

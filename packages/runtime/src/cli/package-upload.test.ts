@@ -31,6 +31,7 @@ async function run(
     stdout: { write: (more) => (text.out += more) },
     stderr: { write: (more) => (text.err += more) },
     readStdin: async () => "",
+    onStdinEnd: () => undefined,
     env: { SIGNALBOX_URL: url, SIGNALBOX_KEY: "sbk_1" },
     cwd: at,
     isTTY: false,

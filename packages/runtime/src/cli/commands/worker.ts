@@ -94,7 +94,7 @@ async function runWorker(session: Session, _args: readonly string[], flags: Work
   if (session.json) io.stdout.write(`${JSON.stringify({ ready: true, boxes: worker.probes })}\n`);
   else for (const [name, probe] of Object.entries(worker.probes)) io.stdout.write(`${probeLine(name, probe)}\n`);
   const stop = (): void => void worker.stop();
-  if (flags.withParent === true) void io.readStdin().then(stop, stop);
+  if (flags.withParent === true) io.onStdinEnd(stop);
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   await worker.left;
