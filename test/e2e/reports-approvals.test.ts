@@ -104,6 +104,7 @@ test("reports 026 and 027: approved with other arguments: checked anew, run, rec
   expect(record["edited"]).toEqual({
     by: "user:fay",
     args: changed,
+    original_args: original,
     note:
       "A person changed the arguments of this call of pay.edit before it ran. It ran once, with these arguments: " +
       '{"amount":5,"currency":"USD","payee":"b@x"} The arguments that you gave were not used; do not make the call again in order to use them.',

@@ -18,6 +18,8 @@ const workerChildFile = fileURLToPath(new URL("worker-child.ts", import.meta.url
 export interface StackOptions {
   /** Where its data goes; a fresh folder, removed at the end, by default. */
   readonly dataDir?: string;
+  /** Boxes at once; absent = no sandbox worker, which few tests need. */
+  readonly boxes?: number;
   /** Further arguments of `signalbox dev`. */
   readonly args?: readonly string[];
 }
@@ -156,6 +158,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         "--json",
         "--log",
         "json",
+        "--boxes",
+        String(options.boxes ?? 0),
         ...(options.args ?? []),
       ],
       { cwd: folder },
