@@ -107,6 +107,50 @@ except OSError: print("refused")`);
   }),
 ];
 
+const egress: readonly KitCase[] = [
+  kitCase(
+    "egress",
+    "the gateway's socket is there, and is the only way out",
+    ["python", "egress", "linux"],
+    async (kit) => {
+      const gateway = await kit.listen((said) => `heard ${said}`);
+      const code = `import socket
+s = socket.socket(socket.AF_UNIX); s.connect("/run/signalbox/egress.sock"); s.send(b"hello"); print(s.recv(100).decode())
+try:
+    socket.create_connection(("1.1.1.1", 80), 0.5); print("out")
+except OSError: pass`;
+      const told = await kit.python(code, { egressSocket: gateway.path });
+      gateway.close();
+      mustExit(told);
+      must(told.out === "heard hello\n", "the gateway answers, nobody else", told.out);
+    },
+  ),
+  kitCase("egress", "programs that know proxies come to the gateway", ["python", "egress", "linux"], async (kit) => {
+    const gateway = await kit.listen((said) => `HTTP/1.0 200 OK\r\n\r\n${said.split("\r\n")[0]}`);
+    const code = `import urllib.request
+print(urllib.request.urlopen("http://api.example.com/x", timeout=5).read().decode())`;
+    const told = await kit.python(code, { egressSocket: gateway.path });
+    gateway.close();
+    mustExit(told);
+    must(told.out.startsWith("GET http://api.example.com/x HTTP/1.1"), "the request came by", told.out);
+  }),
+  kitCase(
+    "egress",
+    "the bridge takes no descriptor and no process of the tool's",
+    ["exec", "egress", "exact"],
+    async (kit) => {
+      const gateway = await kit.listen(() => "");
+      const told = await kit.sh("ls /proc/$$/fd; for i in 1 2 3 4 5 6; do sleep 0.1 & done; wait", {
+        egressSocket: gateway.path,
+        limits: { pids: 8 },
+      });
+      gateway.close();
+      mustExit(told);
+      must(told.out === "0\n1\n10\n2\n3\n4\n", "0 to 4, and the shell's own 10", told.out);
+    },
+  ),
+];
+
 const company: readonly KitCase[] = [
   kitCase("company", "twenty at once, each with its own request and result", ["exec"], async (kit) => {
     const all = await Promise.all(
@@ -188,4 +232,4 @@ const warm: readonly KitCase[] = [
   }),
 ];
 
-export const isolationCases: readonly KitCase[] = [...identity, ...isolation, ...company, ...warm];
+export const isolationCases: readonly KitCase[] = [...identity, ...isolation, ...egress, ...company, ...warm];

@@ -22,7 +22,7 @@ export const MiB = 1_024 * 1_024;
  * What a case needs beside the interface: a runtime, or a promise that not every backend makes. `exact`: limits are held by
  * the kernel and their causes are known for certain.
  */
-export type Capability = Runtime | "warm" | "exact" | "files" | "processes" | "linux";
+export type Capability = Runtime | "warm" | "exact" | "files" | "processes" | "linux" | "egress";
 
 export interface Subject {
   readonly backend: SandboxBackend;
@@ -63,6 +63,7 @@ export interface Ask {
   readonly files?: readonly BoxFile[];
   readonly resultFrom?: Invocation["resultFrom"];
   readonly tenant?: string;
+  readonly egressSocket?: string;
   readonly signal?: AbortSignal;
   /** Called with all of stdout so far. */
   readonly onOut?: (out: string) => void | Promise<void>;
@@ -116,6 +117,18 @@ export class Kit {
     return { path, digest: `sha256:${Buffer.from(path).toString("hex")}` };
   }
 
+  /** A unix socket of the host's that answers every connection with what `answer` makes of its first words. */
+  async listen(answer: (said: string) => string): Promise<{ path: string; close(): void }> {
+    const { createServer } = await import("node:net");
+    const path = join(this.#folder, `egress-${(this.#boxes += 1)}.sock`);
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", (said) => socket.end(answer(said.toString())));
+    });
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    return { path, close: () => void server.close() };
+  }
+
   hostFile(name: string, text: string): string {
     const path = join(this.#folder, name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -123,7 +136,7 @@ export class Kit {
     return path;
   }
 
-  spec({ runtime = "exec", code, limits, env, tenant = "kit" }: Ask): BoxSpec {
+  spec({ runtime = "exec", code, limits, env, tenant = "kit", egressSocket }: Ask): BoxSpec {
     this.#boxes += 1;
     return {
       boxId: `kit-${process.pid}-${this.#boxes}-${randomBytes(3).toString("hex")}`,
@@ -135,7 +148,7 @@ export class Kit {
       package: this.#package(runtime === "exec" ? `#!/bin/sh\n${code}` : code),
       limits: { ...kitLimits, ...limits },
       env: env ?? {},
-      egressSocket: null,
+      egressSocket: egressSocket ?? null,
     };
   }
 

@@ -5,7 +5,7 @@ import { NativeBackend } from "../../packages/runtime/src/sandbox/backends/nativ
 import type { BoxSpec } from "../../packages/runtime/src/sandbox/types.ts";
 import { kitLimits } from "./kit.ts";
 
-const [runRoot = "", marker = ""] = process.argv.slice(2);
+const { ORPHAN_RUN_ROOT: runRoot = "", ORPHAN_MARKER: marker = "" } = process.env;
 const backend = new NativeBackend({ runRoot, allowBestEffortLimits: true });
 const code = join(runRoot, "code");
 mkdirSync(code, { recursive: true });

@@ -9,6 +9,7 @@ export { isSafe, sideEffectClassDefault, sideEffectClasses } from "./side-effect
 export type { SideEffectClass } from "./side-effects.ts";
 
 // Work messages
+export { boxNotProvisioned } from "./work.ts";
 export type {
   Accepted,
   Cancel,

@@ -26,6 +26,8 @@ function slowPeer(): {
   takeOne: () => void;
   ends: string[];
   send: (message: WorkerMessage) => void;
+  room: () => Promise<void>;
+  end: () => void;
 } {
   const sent: WorkerMessage[] = [];
   const waiting: (() => void)[] = [];
@@ -37,7 +39,7 @@ function slowPeer(): {
     },
     overflow: (reason) => ends.push(reason),
   });
-  return { sent, ends, takeOne: () => waiting.shift()?.(), send: outbox.send };
+  return { sent, ends, takeOne: () => waiting.shift()?.(), send: outbox.send, room: outbox.room, end: outbox.end };
 }
 
 test("a peer that keeps up gets everything", () => {
@@ -74,4 +76,29 @@ test("many small messages have a bound of their own", () => {
   const { sent, ends, send } = slowPeer();
   for (let n = 0; n < 70_000; n++) send({ type: "accepted", ...lease });
   expect([sent.length, ends.length]).toEqual([65_536, 1]);
+});
+
+test("who waits for room gets it once the peer has caught up, and at once where there is some", async () => {
+  const { takeOne, send, room } = slowPeer();
+  await room();
+  for (let seq = 1; seq <= 3; seq++) send(output(seq, MiB));
+  const heard: string[] = [];
+  void room().then(() => heard.push("one"));
+  void room().then(() => heard.push("two"));
+  takeOne();
+  takeOne();
+  await Promise.resolve();
+  expect(heard).toEqual([]);
+  takeOne();
+  await Promise.resolve();
+  expect(heard).toEqual(["one", "two"]);
+});
+
+test("nobody waits for room in a stream that has ended", async () => {
+  const { send, room, end } = slowPeer();
+  for (let seq = 1; seq <= 3; seq++) send(output(seq, MiB));
+  const waiting = room();
+  end();
+  await waiting;
+  await room();
 });

@@ -7,6 +7,8 @@ const queuedOutputBytesMax = 8 * 1024 * 1024;
 /** A peer this far behind is given up: it may come back within the lease and find its calls. */
 const queuedBytesMax = 64 * 1024 * 1024;
 const queuedMessagesMax = 65_536;
+/** Below this there is room for more output: far from the bound, and enough to keep the network busy. */
+const roomyBytesMax = 1024 * 1024;
 /** What a message takes beside its payload. */
 const overheadBytes = 256;
 
@@ -19,6 +21,10 @@ export interface OutboxOptions<Message> {
 
 export interface Outbox<Message> {
   send(message: Message): void;
+  /** Resolves when there is room for output, at once where there is. Never rejects. */
+  room(): Promise<void>;
+  /** The stream has ended: nobody waits for room any more. */
+  end(): void;
 }
 
 export function createOutbox<Message extends WorkerMessage | FromRuntime>(
@@ -27,7 +33,20 @@ export function createOutbox<Message extends WorkerMessage | FromRuntime>(
   let queuedBytes = 0;
   let queuedMessages = 0;
   let overflown = false;
+  let ended = false;
+  let waiting: (() => void)[] = [];
+  const letIn = (): void => {
+    const all = waiting;
+    waiting = [];
+    for (const resolve of all) resolve();
+  };
   return {
+    room: () =>
+      ended || queuedBytes <= roomyBytesMax ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+    end() {
+      ended = true;
+      letIn();
+    },
     send(message) {
       if (overflown) return;
       const bytes = weigh(message);
@@ -44,6 +63,7 @@ export function createOutbox<Message extends WorkerMessage | FromRuntime>(
       options.write(message, () => {
         queuedBytes -= bytes;
         queuedMessages -= 1;
+        if (queuedBytes <= roomyBytesMax) letIn();
       });
     },
   };

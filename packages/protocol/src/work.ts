@@ -97,6 +97,9 @@ export interface Result extends Lease {
   readonly error?: WorkError;
   readonly usage: Usage;
 }
+/** Code of a nack by a sandbox worker: the box could not be made, so no code of the tool has run. */
+export const boxNotProvisioned = "box_not_provisioned";
+
 export interface Nack extends Lease {
   readonly type: "nack";
   readonly reason: "retry_elsewhere" | "reject";

@@ -21,12 +21,14 @@ import { webhookDoor } from "./adapters/webhooks/door.ts";
 import { keepBoxWorker, type BoxChild } from "./boxes/child.ts";
 import { hubLimits } from "./config.ts";
 import type { Clock, Log } from "./corridor/ports.ts";
+import { privilegedTools, type Switches } from "./corridor/switches.ts";
 import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
 import type { Ledger } from "./ledger/port.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
+import { backendRanks } from "./sandbox/types.ts";
 import { Line } from "./schedule/line.ts";
-import { ensureEcho, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
+import { ensureBuiltins, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
 
 export interface DevOptions {
@@ -43,6 +45,8 @@ export interface DevOptions {
   readonly boxes?: number;
   /** Takes native boxes whose limits are watched, not enforced, where the host has no control groups. */
   readonly acceptWatchedLimits?: boolean;
+  /** Privileged built-in tools that are on, by name; none if not given. */
+  readonly enable?: readonly string[];
   /** Lets webhooks go to loopback and private networks. */
   readonly allowPrivateWebhooks?: boolean;
   readonly drainMs?: number;
@@ -84,7 +88,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     // The only process that writes it; sandbox workers read.
     const store = await DiskStore.open(folder.storeFolder);
     const keys = await ensureTenants({ ledger, folder, clock, chance });
-    await ensureEcho(ledger, clock);
+    await ensureBuiltins({ ledger, store, clock, log });
     const runtime = createRuntime({
       replica,
       version,
@@ -100,6 +104,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
       seal: createSeal(auditKey(folder), "webhooks"),
       store,
+      switches: switchesOf(options, log),
     });
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
@@ -134,6 +139,21 @@ async function takeFolders(runtime: Runtime, store: DiskStore, options: DevOptio
   if (policiesDirs.length > 0) await registerTools(runtime, store, toolsDirs, createLog("silent"));
   await publishPolicies(runtime, policiesDirs);
   await registerTools(runtime, store, toolsDirs, log);
+}
+
+/**
+ * What is on, and that here it may run in the weakest box there is: on a machine of one's own there is nobody else to
+ * protect from it. Said at every start. @throws Error for a name that is no switch
+ */
+function switchesOf({ enable = [] }: DevOptions, log: Log): Switches {
+  const unknown = enable.find((name) => !(privilegedTools as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new Error(`there is no privileged tool ${unknown}; there are ${privilegedTools.join(", ")}`);
+  const on = new Set(enable);
+  const lowered = new Map(enable.map((name) => [name, backendRanks.native]));
+  log.info({ on: [...on], off: privilegedTools.filter((name) => !on.has(name)) }, "privileged built-in tools");
+  if (on.size > 0)
+    log.info({ tools: [...on], rank: backendRanks.native }, "these may run in native boxes here, where they ask for rank 40 elsewhere");
+  return { on, lowered };
 }
 
 function startBoxes(

@@ -15,6 +15,7 @@ import { reconsider } from "./corridor/reconsider.ts";
 import { Refusals } from "./corridor/refusals.ts";
 import { serviceOf, type ServicePorts } from "./corridor/service.ts";
 import { Streams } from "./corridor/streams.ts";
+import type { Switches } from "./corridor/switches.ts";
 import { triggersOf } from "./corridor/triggers.ts";
 import { vet } from "./corridor/vet.ts";
 import type { Seal, WebhookDoor } from "./corridor/webhook-ports.ts";
@@ -40,6 +41,8 @@ export interface RuntimePorts {
   readonly webhookDoor: WebhookDoor;
   readonly seal: Seal;
   readonly store: ContentStore;
+  /** Left out: no privileged built-in tool is on, and none has a weaker box. */
+  readonly switches?: Switches;
 }
 
 export interface Runtime {
@@ -62,7 +65,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const startedAt = clock.now();
   const hub = new Hub(ports.replica, ports.limits, ports.line, startedAt);
   const changed = (): void => void hub.newEpoch();
-  const catalog = new Catalog(ledger, hash, changed);
+  const catalog = new Catalog(ledger, hash, changed, ports.switches);
   const directory = new Directory(ledger, hash, changed);
   const policies = new PolicyBook(() => {
     changed();

@@ -1,7 +1,8 @@
-// What a runtime on one machine starts with: its tenants and their first keys, the built-in tool, and the documents of named folders.
+// What a runtime on one machine starts with: its tenants and their first keys, the built-in tools, and the documents of named folders.
 import { dirname } from "node:path";
 import { makeId, SignalboxError } from "@signalbox/protocol";
 import { echoManifest } from "./adapters/builtin/echo.ts";
+import { packagedNames, readPackaged } from "./adapters/builtin/packaged.ts";
 import { readClientFile, readWorkerKey, writeClientFile, writeWorkerKey, type DataFolder } from "./adapters/files/data-folder.ts";
 import { findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
 import { inlined, readSource } from "./adapters/files/manifest-source.ts";
@@ -142,19 +143,38 @@ function newKey({ clock, chance }: Setting, { tenant, principal, label, scopes }
   return { key, secret };
 }
 
-/** The platform's own tool; a version that is there already stays as it is. */
-export async function ensureEcho(ledger: Ledger, clock: Clock): Promise<void> {
-  const { manifest } = readTool(echoManifest);
+/** The platform's own tools, each with its code; what is there already stays as it is, and a new version becomes the active one. */
+export async function ensureBuiltins(place: { readonly ledger: Ledger; readonly store: ContentStore; readonly clock: Clock; readonly log: Log }): Promise<void> {
+  await ensureTool(place, echoManifest, null);
+  for (const name of packagedNames) {
+    const tool = await readPackaged(name);
+    await tool.store(place.store);
+    await ensureTool(place, tool.document, tool.packageDigest);
+  }
+}
+
+async function ensureTool(
+  { ledger, clock, log }: { readonly ledger: Ledger; readonly clock: Clock; readonly log: Log },
+  document: unknown,
+  packageDigest: string | null,
+): Promise<void> {
+  const { manifest } = readTool(document);
   const { name: tool, version } = manifest.metadata;
-  if ((await ledger.toolVersion(platformTenant, tool, version)) !== undefined) return;
+  const digest = manifestDigest(document, sha256);
+  const known = await ledger.toolVersion(platformTenant, tool, version);
+  if (known !== undefined) {
+    const same = known.manifestDigest === digest && known.packageDigest === packageDigest;
+    if (!same) log.error({ tool, version }, "a built-in tool was changed and kept its version; the one in the ledger goes on");
+    return;
+  }
   const row = {
     tenant: platformTenant,
     tool,
     version,
     metadata: manifest.metadata,
     spec: manifest.spec,
-    manifestDigest: manifestDigest(echoManifest, sha256),
-    packageDigest: null,
+    manifestDigest: digest,
+    packageDigest,
     trust: "first_party" as const,
     status: "active" as const,
     publishedAt: clock.now(),

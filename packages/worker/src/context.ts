@@ -28,6 +28,11 @@ export interface ToolContext {
   log(line: string): void;
   /** Streams part of the output to whoever follows the call. */
   output(channel: Output["channel"], chunk: string | Uint8Array): void;
+  /**
+   * Resolves when the connection has room for more. A handler that writes megabytes waits for it now and then: what a
+   * connection that is 8 MiB behind gets is dropped. Never rejects; without a connection there is nothing to wait for.
+   */
+  flushed(): Promise<void>;
   /** @param percent 0 to 100 */
   progress(percent: number, message?: string): void;
   /**
@@ -62,11 +67,13 @@ export interface RunOptions {
   readonly startedAtWallMs: number;
   /** Passes on to the worker's core. */
   tell(input: WorkerInput): void;
+  /** Resolves when there is room for output. */
+  room(): Promise<void>;
 }
 
 const utf8 = new TextEncoder();
 
-export function createRun({ invoke, startedAtWallMs, tell }: RunOptions): Run {
+export function createRun({ invoke, startedAtWallMs, tell, room }: RunOptions): Run {
   const { callId, fence } = invoke;
   const abort = new AbortController();
   const secrets = createSecretRequests(abort.signal, (names) => tell({ type: "secrets_wanted", callId, fence, names }));
@@ -85,6 +92,7 @@ export function createRun({ invoke, startedAtWallMs, tell }: RunOptions): Run {
       invoke,
       log: (line) => output("log", line),
       output,
+      flushed: () => unlessStopped(room(), abort.signal),
       progress(percent, message = "") {
         const bounded = Math.min(100, Math.max(0, Number.isNaN(percent) ? 0 : percent));
         tell({ type: "progress", callId, fence, percent: bounded, message: cutText(wellFormed(message).text) });
@@ -99,11 +107,30 @@ export function createRun({ invoke, startedAtWallMs, tell }: RunOptions): Run {
         });
       },
       emitJson(eventType, payloadJson) {
-        tell({ type: "emit", callId, fence, eventType: checkEventType(eventType), payloadJson: checkPayload(payloadJson) });
+        tell({
+          type: "emit",
+          callId,
+          fence,
+          eventType: checkEventType(eventType),
+          payloadJson: checkPayload(payloadJson),
+        });
       },
       secrets: secrets.ask,
     },
   };
+}
+
+/** A handler that is to stop is not held up by a peer that does not read. */
+function unlessStopped(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", done, { once: true });
+    work.catch(() => undefined).finally(done);
+  });
 }
 
 function checkEventType(eventType: string): string {

@@ -110,6 +110,7 @@ function accept(state: CoreState, invoke: Invoke, nowMs: number): void {
   const live: LiveCall = {
     invoke,
     phase: "waiting",
+    preparing: false,
     startedAtMs: 0,
     stop: undefined,
     outputSeq: 0,
@@ -126,12 +127,17 @@ function accept(state: CoreState, invoke: Invoke, nowMs: number): void {
 /** A call that brings its box: whatever the tool, it takes a slot and nothing else. */
 function refusalOfBox(state: CoreState): NackWords | undefined {
   if (state.draining) return ["retry_elsewhere", "draining", "this worker finishes its calls and leaves"];
-  if (state.live.size >= state.config.capacity) return ["retry_elsewhere", "over_capacity", "every slot of this worker is taken"];
+  if (state.live.size >= state.config.capacity)
+    return ["retry_elsewhere", "over_capacity", "every slot of this worker is taken"];
   return holdsTooMuch(state) ? unacknowledged : undefined;
 }
 
+function bringsBox(state: CoreState, invoke: Invoke): boolean {
+  return invoke.boxJson !== undefined && (state.config.backends ?? []).length > 0;
+}
+
 function refusalOf(state: CoreState, invoke: Invoke): NackWords | undefined {
-  if (invoke.boxJson !== undefined && (state.config.backends ?? []).length > 0) return refusalOfBox(state);
+  if (bringsBox(state, invoke)) return refusalOfBox(state);
   const handler = state.handlers.get(handlerKey(invoke.tool, invoke.version));
   if (handler === undefined)
     return ["reject", "unknown_tool", `this worker has no handler for ${invoke.tool}@${invoke.version}`];
@@ -155,8 +161,18 @@ function holdsTooMuch(state: CoreState): boolean {
 function start(state: CoreState, live: LiveCall, nowMs: number): void {
   live.phase = "running";
   live.startedAtMs = nowMs;
-  say(state, { type: "started", ...leaseOf(live.invoke) });
+  // A box is made first: until it stands no code runs, and the call can still be handed back.
+  live.preparing = bringsBox(state, live.invoke);
+  if (!live.preparing) say(state, { type: "started", ...leaseOf(live.invoke) });
   state.out.push({ type: "start", invoke: live.invoke });
+}
+
+export function onCodeStarted(state: CoreState, lease: Lease, nowMs: number): void {
+  const live = find(state, lease);
+  if (live === undefined || !live.preparing) return;
+  live.preparing = false;
+  live.startedAtMs = nowMs;
+  if (live.phase === "running") say(state, { type: "started", ...leaseOf(live.invoke) });
 }
 
 export function onGo(state: CoreState, go: Go, nowMs: number): void {
@@ -208,7 +224,8 @@ function sayDropped(state: CoreState, live: LiveCall): void {
 export function stopOverdue(state: CoreState, nowMs: number): void {
   for (const live of state.live.values()) {
     const dueAtMs = live.startedAtMs + live.invoke.timeoutMs + timeoutSlackMs;
-    if (live.phase === "running" && nowMs >= dueAtMs) stop(state, live, "timeout", limits.graceMs);
+    // Making a box has a time of its own.
+    if (live.phase === "running" && !live.preparing && nowMs >= dueAtMs) stop(state, live, "timeout", limits.graceMs);
   }
 }
 
@@ -216,12 +233,17 @@ export function onHandlerEnded(state: CoreState, input: WorkerInput & { type: "h
   const live = find(state, input);
   if (live === undefined || live.phase === "waiting") return;
   const { end } = input;
+  if (end.status === "lost") return forget(state, live, end.message, nowMs);
   const base = {
     type: "result",
     ...leaseOf(live.invoke),
     usage: { durationMs: Math.round(Math.max(0, nowMs - live.startedAtMs) * 1000) / 1000, ...input.usage },
   } as const;
-  if (end.status === "failed") {
+  if (end.status === "not_started") {
+    if (!live.preparing) forget(state, live, `its code had started: ${end.message}`, nowMs);
+    else if (live.stop !== undefined) finish(state, live, stopped(base, live), nowMs);
+    else handBack(state, live, end, nowMs);
+  } else if (end.status === "failed") {
     finish(
       state,
       live,
@@ -235,6 +257,27 @@ export function onHandlerEnded(state: CoreState, input: WorkerInput & { type: "h
     const illFormed = end.illFormed === true ? { illFormed: true } : {};
     finish(state, live, { ...base, status: "succeeded", outputJson: end.outputJson, ...illFormed }, nowMs);
   }
+}
+
+/** Says nothing of it from now on: heartbeats leave it out, and what that means is for the runtime and the call's class. */
+function forget(state: CoreState, live: LiveCall, why: string, nowMs: number): void {
+  const { tenant, callId, fence } = live.invoke;
+  removeLive(state, live);
+  state.done.ended(tenant, callId, fence, nowMs);
+  state.out.push({ type: "note", message: `what became of ${callId} is not known: ${why}` });
+  if (live.phase === "abandoned") sayDropped(state, live);
+}
+
+function handBack(
+  state: CoreState,
+  live: LiveCall,
+  end: { readonly code: string; readonly message: string },
+  nowMs: number,
+): void {
+  const { tenant, callId, fence } = live.invoke;
+  removeLive(state, live);
+  state.done.ended(tenant, callId, fence, nowMs);
+  nack(state, live.invoke, "retry_elsewhere", end.code, end.message);
 }
 
 /** The confirmed stop; what the handler threw on its way out says nothing about the tool. */
@@ -331,7 +374,11 @@ export function onHandlerSays(state: CoreState, input: WorkerInput & { type: "pr
           post(state, { type: "output", ...lease, seq: live.outputSeq, channel: input.channel, chunk }, chunk.length);
         } else if (live.outputBytes - chunk.length <= outputBytesPerCallMax) {
           // In place of the first chunk that is dropped: whoever follows the call must not take this for all of it.
-          post(state, { type: "output", ...lease, seq: live.outputSeq, channel: "log", chunk: cutNotice }, cutNotice.length);
+          post(
+            state,
+            { type: "output", ...lease, seq: live.outputSeq, channel: "log", chunk: cutNotice },
+            cutNotice.length,
+          );
         }
       }
   }

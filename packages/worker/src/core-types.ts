@@ -37,6 +37,13 @@ export type HandlerEnd =
   | { readonly status: "succeeded"; readonly outputJson: string; readonly illFormed?: boolean }
   | { readonly status: "failed"; readonly error: WorkError };
 
+/** Ends that only a call with a box has; none of them is a result. */
+export type BoxlessEnd =
+  /** No code of the tool has run, whatever the class: the call is handed back, and another worker may try. */
+  | { readonly status: "not_started"; readonly code: string; readonly message: string }
+  /** What became of the tool nobody here knows: the call is forgotten, and the runtime treats its lease as lost. */
+  | { readonly status: "lost"; readonly message: string };
+
 interface OfCall {
   readonly callId: string;
   readonly fence: number;
@@ -46,7 +53,9 @@ export type WorkerInput =
   | { readonly type: "connected" }
   | { readonly type: "disconnected" }
   | { readonly type: "message"; readonly message: FromRuntime }
-  | (OfCall & { readonly type: "handler_ended"; readonly end: HandlerEnd; readonly usage?: Omit<Usage, "durationMs"> })
+  /** Of a call with a box: it stands, and the tool's code starts now. */
+  | (OfCall & { readonly type: "code_started" })
+  | (OfCall & { readonly type: "handler_ended"; readonly end: HandlerEnd | BoxlessEnd; readonly usage?: Omit<Usage, "durationMs"> })
   | (OfCall & { readonly type: "progress"; readonly percent: number; readonly message: string })
   | (OfCall & { readonly type: "output"; readonly channel: Output["channel"]; readonly chunk: Uint8Array })
   | (OfCall & { readonly type: "emit"; readonly eventType: string; readonly payloadJson: string })
@@ -80,6 +89,8 @@ export type Phase = "waiting" | "running" | "abandoned";
 export interface LiveCall {
   readonly invoke: Invoke;
   phase: Phase;
+  /** Entered, and its box is still being made: the runtime has not been told that it runs. */
+  preparing: boolean;
   startedAtMs: number;
   /** The first reason wins. */
   stop: StopReason | undefined;

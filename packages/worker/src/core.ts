@@ -13,6 +13,7 @@ import {
   letGo,
   lose,
   onCancel,
+  onCodeStarted,
   onGo,
   onHandlerEnded,
   onHandlerSays,
@@ -94,6 +95,8 @@ function take(state: CoreState, input: WorkerInput, nowMs: number): void {
     case "message":
       state.unansweredHeartbeats = 0;
       return onMessage(state, input.message, nowMs);
+    case "code_started":
+      return onCodeStarted(state, input, nowMs);
     case "handler_ended":
       return onHandlerEnded(state, input, nowMs);
     case "progress":
@@ -235,9 +238,10 @@ function drain(state: CoreState): void {
 /** Every lease this worker answers for; an abandoned call is none of them. */
 function inFlight(state: CoreState): InFlight[] {
   const calls: InFlight[] = [];
-  for (const { invoke, phase } of state.live.values()) {
+  for (const { invoke, phase, preparing } of state.live.values()) {
     if (phase !== "abandoned") {
-      calls.push({ callId: invoke.callId, fence: invoke.fence, state: phase === "waiting" ? "accepted" : "running" });
+      const entered = phase === "running" && !preparing;
+      calls.push({ callId: invoke.callId, fence: invoke.fence, state: entered ? "running" : "accepted" });
     }
   }
   for (const { result } of state.held.values())

@@ -117,6 +117,7 @@ function workerStream(client: Client, call: Call): WorkerStream {
   const closed = (reason: string): void => {
     open = false;
     closedFor ??= reason;
+    outbox.end();
     client.close();
     tellOnce();
   };
@@ -143,6 +144,7 @@ function workerStream(client: Client, call: Call): WorkerStream {
     send(message) {
       if (open) outbox.send(message);
     },
+    room: () => outbox.room(),
     close,
     listen(on) {
       tellClosed = on.closed;

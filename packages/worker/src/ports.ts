@@ -1,7 +1,10 @@
 // What a worker needs from the world: a way to the runtime, clocks, chance, timers and a log.
 import type { FromRuntime, WorkStream, WorkerMessage } from "@signalbox/protocol";
 
-export type WorkerStream = WorkStream<FromRuntime, WorkerMessage>;
+export interface WorkerStream extends WorkStream<FromRuntime, WorkerMessage> {
+  /** Resolves when there is room for output, or none is needed any more. Left out: there always is. */
+  room?(): Promise<void>;
+}
 
 /** Opens a stream that the runtime has let in. Rejects with ConnectRefused when it never will, else with any error. */
 export type Connect = (address: string) => Promise<WorkerStream> | WorkerStream;

@@ -3,7 +3,7 @@ import { limits, makeId, parseWithBigInts, type Invoke, type SideEffectClass, ty
 import { backoffMs } from "./backoff.ts";
 import { createRun, type Run, type ToolContext } from "./context.ts";
 import { createWorkerCore, type WorkerCore } from "./core.ts";
-import { handlerKey, type CoreHandler, type HandlerEnd, type WorkerInput, type WorkerOutput } from "./core-types.ts";
+import { handlerKey, type BoxlessEnd, type CoreHandler, type HandlerEnd, type WorkerInput, type WorkerOutput } from "./core-types.ts";
 import { CallStopped, ToolError, endOf, failureOf } from "./failure.ts";
 import { connectGrpc, thisProcess, type TlsOptions } from "./grpc.ts";
 import { ConnectRefused, type Connect, type WorkerStream, type World } from "./ports.ts";
@@ -42,13 +42,16 @@ export interface WorkerOptions {
   readonly world?: World;
 }
 
-/** How a box ended, with what it used. */
-export type BoxRunEnd = HandlerEnd & { readonly usage?: Omit<Usage, "durationMs"> };
+/** How a box ended, with what it used; `not_started` and `lost` are no results, and are told to nobody as such. */
+export type BoxRunEnd = (HandlerEnd | BoxlessEnd) & { readonly usage?: Omit<Usage, "durationMs"> };
 
 export interface BoxRunner {
   readonly backends: readonly string[];
-  /** Runs the call that `ctx.invoke` brings, in the box that its `boxJson` describes. Never rejects. */
-  run(ctx: ToolContext): Promise<BoxRunEnd>;
+  /**
+   * Runs the call that `ctx.invoke` brings, in the box that its `boxJson` describes. A rejection is a box that is lost.
+   * @param started to be called once, when the box stands and before any code of the tool runs
+   */
+  run(ctx: ToolContext, started: () => void): Promise<BoxRunEnd>;
 }
 
 /** Any Standard Schema (zod 4 and others): gives the handler's arguments their type. The runtime does the validating. */
@@ -281,7 +284,12 @@ export class Worker {
    * `Accepted`, and the runtime would give the call away while it runs here.
    */
   #enter(invoke: Invoke): void {
-    const run = createRun({ invoke, startedAtWallMs: this.#world.wallMs(), tell: (input) => this.#take(input) });
+    const run = createRun({
+      invoke,
+      startedAtWallMs: this.#world.wallMs(),
+      tell: (input) => this.#take(input),
+      room: async () => this.#stream?.room?.(),
+    });
     this.#runs.set(runKey(invoke), run);
     this.#world.soon(() => void this.#callHandler(invoke, run).then((end) => this.#ended(invoke, end)));
   }
@@ -296,7 +304,7 @@ export class Worker {
     try {
       context.signal.throwIfAborted(); // stopped between "start" and now
       const { boxes } = this.#options;
-      if (invoke.boxJson !== undefined && boxes !== undefined) return await boxes.run(context);
+      if (invoke.boxJson !== undefined && boxes !== undefined) return await this.#runBox(boxes, context);
       const handler = this.#handlers.get(handlerKey(invoke.tool, invoke.version))?.handler as
         | ToolHandler<unknown>
         | undefined;
@@ -304,6 +312,15 @@ export class Worker {
       return endOf(await handler(argsOf(invoke), context));
     } catch (thrown) {
       return failureOf(thrown);
+    }
+  }
+
+  async #runBox(boxes: BoxRunner, context: ToolContext): Promise<BoxRunEnd> {
+    const { callId, fence } = context.invoke;
+    try {
+      return await boxes.run(context, () => this.#take({ type: "code_started", callId, fence }));
+    } catch (error) {
+      return { status: "lost", message: error instanceof Error ? error.message : String(error) };
     }
   }
 }

@@ -3,7 +3,13 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { BoxFile, BoxLimits, BoxResult, BoxSpec, SandboxBackend } from "../../../packages/runtime/src/sandbox/types.ts";
+import type {
+  BoxFile,
+  BoxLimits,
+  BoxResult,
+  BoxSpec,
+  SandboxBackend,
+} from "../../../packages/runtime/src/sandbox/types.ts";
 
 const MiB = 1024 * 1024;
 

@@ -1,9 +1,11 @@
 // The sandbox worker: a process of its own that proves the isolation backends of this host, offers them, and runs calls in boxes.
-import { limits, makeId } from "@signalbox/protocol";
+import { makeId } from "@signalbox/protocol";
 import { Worker, type TlsOptions } from "@signalbox/worker";
 import { storeReader } from "../adapters/store/reader.ts";
 import { systemChance } from "../adapters/system/crypto.ts";
 import { NativeBackend } from "../sandbox/backends/native/backend.ts";
+import { makeGuestFolder } from "../sandbox/backends/wasm/guest-folder.ts";
+import { WasmBackend } from "../sandbox/backends/wasm/backend.ts";
 import type { BackendName, Probe, SandboxBackend } from "../sandbox/types.ts";
 import { runCall, type CallBoxes } from "./run-call.ts";
 
@@ -35,10 +37,27 @@ export interface BoxWorker {
   stop(): Promise<void>;
 }
 
-export function makeBackends(options: Pick<BoxWorkerOptions, "allowBestEffortLimits" | "log">): readonly SandboxBackend[] {
+export interface Backends {
+  readonly all: readonly SandboxBackend[];
+  /** Ends every box, and removes what the backends have laid down. */
+  close(): Promise<void>;
+}
+
+export function makeBackends(options: Pick<BoxWorkerOptions, "allowBestEffortLimits" | "log">): Backends {
   const onError = (error: Error): void => options.log(`a box had trouble: ${error.message}`);
   const best = options.allowBestEffortLimits === true ? { allowBestEffortLimits: true } : {};
-  return [new NativeBackend({ nodePath: process.execPath, onError, ...best })];
+  const folder = makeGuestFolder();
+  const native = new NativeBackend({ nodePath: process.execPath, guests: folder.guests, onError, ...best });
+  // Its guests stand in native boxes; where there are none it does not work, and says why.
+  const wasm = new WasmBackend({ folder, nodePath: process.execPath, outer: native });
+  return {
+    all: [native, wasm],
+    async close() {
+      await wasm.close();
+      await native.close();
+      folder.remove();
+    },
+  };
 }
 
 /** @returns what each backend can do here, proved by doing it */
@@ -49,10 +68,10 @@ export async function probeAll(backends: readonly SandboxBackend[]): Promise<Rea
 
 export async function startBoxWorker(options: BoxWorkerOptions): Promise<BoxWorker> {
   const wanted = (name: BackendName): boolean => options.backends === undefined || options.backends.includes(name);
-  const all = makeBackends(options).filter(({ name }) => wanted(name));
-  const probes = await probeAll(all);
-  const proved = all.filter(({ name }) => probes[name]?.ok === true);
-  await Promise.all(all.filter((backend) => !proved.includes(backend)).map((backend) => backend.close()));
+  const made = makeBackends(options);
+  const offered = made.all.filter(({ name }) => wanted(name));
+  const probes = await probeAll(offered);
+  const proved = offered.filter(({ name }) => probes[name]?.ok === true);
   const chance = systemChance();
   const store = storeReader(options.store);
   const boxes: CallBoxes = {
@@ -60,6 +79,7 @@ export async function startBoxWorker(options: BoxWorkerOptions): Promise<BoxWork
     openPackage: (tenant, digest) => store.openPackage(tenant, digest),
     openFile: (tenant, digest) => store.openFile(tenant, digest),
     newBoxId: () => makeId("box", Date.now(), chance.bytes(10)),
+    after: (ms) => AbortSignal.timeout(ms),
     onError: (error) => options.log(`a box was not cleaned up: ${error.message}`),
   };
   const { recycle } = options;
@@ -75,9 +95,9 @@ export async function startBoxWorker(options: BoxWorkerOptions): Promise<BoxWork
     ...(options.insecure === undefined ? {} : { insecure: options.insecure }),
     boxes: {
       backends: proved.map(({ name }) => name),
-      run: async (ctx) => {
+      run: async (ctx, started) => {
         if (recycle !== undefined && ++calls >= recycle.calls) void worker.close();
-        return runCall(boxes, ctx, limits.resultBytesMax);
+        return runCall(boxes, ctx, started);
       },
     },
   });
@@ -85,7 +105,7 @@ export async function startBoxWorker(options: BoxWorkerOptions): Promise<BoxWork
   aging?.unref();
   const left = worker.run().finally(async () => {
     clearTimeout(aging);
-    await Promise.all(proved.map((backend) => backend.close()));
+    await made.close();
   });
   return { probes, left, stop: () => worker.close() };
 }

@@ -1,5 +1,5 @@
 // Transitions of a call that a worker holds (dispatched, running): answers, stops, losses and deadlines.
-import { isSafe } from "@signalbox/protocol";
+import { boxNotProvisioned, isSafe } from "@signalbox/protocol";
 import { auditOf } from "./audit-of.ts";
 import { begin, done, endError, endLease, refused, requeue, set, settle, tellEvent, type Change } from "./change.ts";
 import type { CheckedResult, Effect, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
@@ -118,8 +118,22 @@ export function nack(live: Live, event: Of<"nack">, now: number, limits: Machine
     return done(change, "commit");
   }
   change.effects.push({ type: "avoid", workerId: live.call.workerId ?? "" });
-  notRun(change, `nack:${event.code}`, limits);
+  if (isHopeless(live.call, event)) {
+    set(change, { mayHaveRun: false });
+    const error = endError(change.call, "sandbox_unavailable", `no box could be made: ${event.message}`, { sandbox: live.call.sandbox });
+    endLease(change, `nack:${event.code}`, { raiseFence: true, error });
+    settle(change, "failed", { error });
+  } else {
+    notRun(change, `nack:${event.code}`, limits);
+  }
   return done(change, "commit");
+}
+
+/** A box that could not be made twice will hardly be made a third time, and its caller waits. */
+const boxPlacementsMax = 2;
+
+function isHopeless({ sandbox, stopReason, placements }: Call, { code }: Of<"nack">): boolean {
+  return sandbox !== null && code === boxNotProvisioned && stopReason === null && placements + 1 >= boxPlacementsMax;
 }
 
 /** The lease is over and no code ran: queued again whatever the class, unless somebody wanted the call to stop. */

@@ -80,6 +80,33 @@ describe("no code ran", () => {
     expect(outline(outcome.effects)).toEqual(["avoid", "attempt_ended", "send_cancel", "event:failed", "audit", "tell"]);
   });
 
+  test.each(["read_only", "irreversible_action"] as const)("a box that cannot be made is tried once more, then that error: %s", (sideEffectClass) => {
+    const noBox = (fence: number): Happening => ({ type: "nack", fence, reason: "retry_elsewhere", code: "box_not_provisioned", message: "no room" });
+    const boxed = admitted({ ...ofClass(sideEffectClass), sandbox: "native", boxJson: "{}" });
+    const first = playAll(boxed, [100, assign], [200, accepted(1)], [300, noBox(1)]);
+    expect(first.live.call).toMatchObject({ state: "queued", fence: 2, attempt: 1, placements: 1, mayHaveRun: false, notBefore: 1_000_300 });
+    const second = playAll(first.live, [400, assign], [500, noBox(2)]);
+    expect(second.live.call).toMatchObject({
+      state: "failed",
+      fence: 3,
+      attempt: 1,
+      mayHaveRun: false,
+      routingOutcome: null,
+      error: { code: "sandbox_unavailable", message: "no box could be made: no room", retryable: true, details: { sandbox: "native" } },
+    });
+    expect(second.live.call.error?.details).not.toHaveProperty("may_have_executed");
+    // The code is a sandbox worker's word: of an application's worker it means nothing of the kind.
+    const other = playAll(admitted(ofClass(sideEffectClass)), [100, assign], [200, noBox(1)], [300, assign], [400, noBox(2)]);
+    expect(other.live.call).toMatchObject({ state: "queued", placements: 2 });
+  });
+
+  test("a call that was asked to stop is stopped, when its box cannot be made", () => {
+    const boxed = admitted({ ...ofClass("read_only"), sandbox: "native", boxJson: "{}" });
+    const noBox: Happening = { type: "nack", fence: 1, reason: "retry_elsewhere", code: "box_not_provisioned", message: "no room" };
+    const outcome = playAll(boxed, [100, assign], [200, { type: "cancel", by: "user:ann" }], [300, noBox]);
+    expect(outcome.live.call).toMatchObject({ state: "cancelled", error: { details: { stop_confirmed: true } } });
+  });
+
   test("reject ends the call as failed, for every class, and nothing may have run", () => {
     const outcome = playAll(admitted(unsafe), [100, assign], [200, nack(1, "reject")]);
     expect(outcome.live.call).toMatchObject({

@@ -42,7 +42,8 @@ function tell(sink: Lines, event: CallStreamEvent): void {
       return sink.remark(`attempt ${event.data.attempt} on ${event.data.worker}`);
     case "stdout":
     case "stderr":
-      if (event.data.missed_chunks !== undefined) sink.remark(`${event.data.missed_chunks} chunks of output were lost on the way`);
+      if (event.data.missed_chunks !== undefined)
+        sink.remark(`${event.data.missed_chunks} chunks of output were lost on the way`);
       return sink.text(event.type, event.data.text);
     case "log":
     case "partial":

@@ -1,6 +1,6 @@
 // What a command needs of its surroundings, as an argument: a terminal, an environment, and the runtime's own modes.
 import type { DevOptions, DevRuntime } from "../compose.ts";
-import type { BoxWorker, BoxWorkerOptions } from "../boxes/worker.ts";
+import type { Backends, BoxWorker, BoxWorkerOptions } from "../boxes/worker.ts";
 import type { Probe, SandboxBackend } from "../sandbox/types.ts";
 import type { AuditVerdict } from "../ledger/audit.ts";
 
@@ -49,7 +49,7 @@ export interface Delays {
 /** What `worker` and `doctor` ask of the sandbox worker's own composition root. */
 export interface Boxes {
   startBoxWorker(options: BoxWorkerOptions): Promise<BoxWorker>;
-  makeBackends(options: Pick<BoxWorkerOptions, "allowBestEffortLimits" | "log">): readonly SandboxBackend[];
+  makeBackends(options: Pick<BoxWorkerOptions, "allowBestEffortLimits" | "log">): Backends;
   probeAll(backends: readonly SandboxBackend[]): Promise<Readonly<Record<string, Probe>>>;
 }
 

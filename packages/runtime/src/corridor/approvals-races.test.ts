@@ -99,7 +99,7 @@ describe("over a ledger that keeps one waiting", () => {
     expect(world.ledger.shelf.pending()).toEqual([]);
   });
 
-  test("nor does one that came just before it", async () => {
+  test("so does one that came just before it", async () => {
     await park();
     const reading = Promise.withResolvers<void>();
     const read = world.ledger.approval.bind(world.ledger);

@@ -1,8 +1,11 @@
 // Chooses the box of a call: the weakest backend that is strong enough and there, and the limits that it is held to.
 import { limits as shared, SignalboxError } from "@signalbox/protocol";
 import type { Obligations } from "../policy/types.ts";
-import type { ToolVersion } from "../registry/types.ts";
+import type { Executor, ToolVersion } from "../registry/types.ts";
+import { codeEntry } from "../sandbox/guest/order.ts";
 import { backendRanks, type BackendName, type BoxLimits, type Runtime } from "../sandbox/types.ts";
+import { platformTenant } from "../tenancy/types.ts";
+import { isPythonOfCodeRun, type Switches } from "./switches.ts";
 
 /** What provenance alone demands. */
 const trustRanks: Readonly<Record<ToolVersion["trust"], number>> = { first_party: 10, verified: 30, untrusted: 40 };
@@ -48,54 +51,99 @@ export interface BoxOrder {
   readonly resultFrom: "fd3" | "stdout";
   /** Types of events that the manifest declares. */
   readonly events: readonly string[];
+  /** `run`: the output is the result together with what was printed. */
+  readonly report: "result" | "run";
   readonly env: Readonly<Record<string, string>>;
 }
+
+/** What is known of a call when its box is chosen. */
+export interface BoxWish {
+  readonly version: ToolVersion;
+  readonly obligations: Obligations;
+  /** Validated. */
+  readonly args: unknown;
+  readonly lowered: Switches["lowered"];
+}
+
+type Boxed = Extract<Executor, { readonly type: "sandbox" }>;
 
 /**
  * @param offered backends that a connected sandbox worker has proved
  * @returns null for a tool that needs none of our boxes
  * @throws SignalboxError sandbox_unavailable; nothing weaker ever takes the place of what is missing
  */
-export function chooseBox(version: ToolVersion, obligations: Obligations, offered: ReadonlySet<string>): BoxChoice | null {
-  const { executor, env } = version.spec;
-  if (executor.type !== "sandbox") return null;
-  const required = requiredRank(version, obligations);
+export function chooseBox(wish: BoxWish, offered: ReadonlySet<string>): BoxChoice | null {
+  const { version, obligations } = wish;
+  const executor = executorOf(wish);
+  if (executor === null) return null;
+  const required = requiredRank(wish, executor);
   const able = runners[executor.runtime].filter((name) => backendRanks[name] >= required);
   const sandbox = able.filter((name) => offered.has(name)).sort((one, other) => backendRanks[one] - backendRanks[other])[0];
-  if (sandbox === undefined) throw unavailable(version, required, able, offered);
+  if (sandbox === undefined) throw unavailable({ version, executor, required, able }, offered);
   refuseUnserved(version, obligations);
   const order: BoxOrder = {
     backend: sandbox,
     runtime: executor.runtime,
     entry: executor.entry,
-    packageDigest: version.packageDigest,
+    packageDigest: startsGuest(version, executor) ? null : version.packageDigest,
     toolTenant: version.tenant,
     graceMs: version.spec.graceMs,
     resultBytes: shared.resultBytesMax,
     resultFrom: executor.result ?? "fd3",
     events: version.spec.events,
+    report: version.tenant === platformTenant && version.tool === "code.run" ? "run" : "result",
     limits: limitsOf(version, obligations),
-    env,
+    env: version.spec.env,
   };
   return { sandbox, boxJson: JSON.stringify(order) };
 }
 
-function requiredRank({ spec, trust }: ToolVersion, { sandbox }: Obligations): number {
-  const min = spec.executor.type === "sandbox" ? (spec.executor.min ?? 0) : 0;
-  return Math.max(min, trustRanks[trust], sandbox === undefined ? 0 : backendRanks[sandbox]);
+/**
+ * Whether a call that has its box can have these arguments instead: a box is chosen once, at admission, so arguments that
+ * other rules oblige to another one, or that another runtime runs, are a new call.
+ */
+export function fitsBox(admitted: { readonly sandbox: string | null; readonly boxJson: string | null }, wish: BoxWish): boolean {
+  if (admitted.sandbox === null) return true;
+  try {
+    return chooseBox(wish, new Set([admitted.sandbox]))?.boxJson === admitted.boxJson;
+  } catch (error) {
+    if (error instanceof SignalboxError) return false;
+    throw error;
+  }
 }
 
-function unavailable(version: ToolVersion, required: number, able: readonly string[], offered: ReadonlySet<string>): SignalboxError {
+/** The one exception to "one version, one executor": Python of `code.run` starts another program of the same package. */
+function executorOf({ version, args }: BoxWish): Boxed | null {
+  const { executor } = version.spec;
+  if (executor.type !== "sandbox") return null;
+  return isPythonOfCodeRun(version, args) ? { ...executor, runtime: "python", entry: "main.py" } : executor;
+}
+
+/** Code from the arguments, run by a guest of ours: nothing of a package is needed, and none is put in its reach. */
+function startsGuest({ tenant }: ToolVersion, { runtime, entry }: Boxed): boolean {
+  return tenant === platformTenant && runtime === "js" && entry === codeEntry;
+}
+
+function requiredRank({ version, obligations: { sandbox }, lowered }: BoxWish, executor: Boxed): number {
+  const own = executor.min ?? 0;
+  const min = version.tenant === platformTenant ? (lowered.get(version.tool) ?? own) : own;
+  return Math.max(min, trustRanks[version.trust], sandbox === undefined ? 0 : backendRanks[sandbox]);
+}
+
+interface Missing {
+  readonly version: ToolVersion;
+  readonly executor: Boxed;
+  readonly required: number;
+  readonly able: readonly string[];
+}
+
+function unavailable({ version, executor, required, able }: Missing, offered: ReadonlySet<string>): SignalboxError {
   const name = `${version.tool}@${version.version}`;
-  const wanted = able.length === 0 ? `a box of rank ${required}, and nothing runs ${runtimeOf(version)} in one` : `one of ${able.join(", ")}`;
+  const wanted = able.length === 0 ? `a box of rank ${required}, and nothing runs ${executor.runtime} in one` : `one of ${able.join(", ")}`;
   const here = offered.size === 0 ? "no box at all works here" : `here there is ${[...offered].sort().join(", ")}`;
   return new SignalboxError("sandbox_unavailable", `${name} needs ${wanted}; ${here}. 'signalbox doctor' says what is missing`, {
     details: { required_rank: required, backends: [...offered].sort(), able },
   });
-}
-
-function runtimeOf({ spec }: ToolVersion): string {
-  return spec.executor.type === "sandbox" ? spec.executor.runtime : spec.executor.type;
 }
 
 /** What a box here cannot give yet is refused by name, not left out. */

@@ -10,6 +10,7 @@ import { SchemaCache } from "../registry/schema-cache.ts";
 import type { ToolRecord, ToolVersion } from "../registry/types.ts";
 import { resultCheck, type ValidateOutput } from "./check-result.ts";
 import type { Hash } from "./ports.ts";
+import { allOff, type Switches } from "./switches.ts";
 
 export interface ReadyTool {
   readonly version: ToolVersion;
@@ -33,6 +34,8 @@ const resolvedMax = 10_000;
 const readyToolsMax = 2_000;
 
 export class Catalog {
+  /** Of the built-in tools; they stay as they are for the life of the process. */
+  readonly switches: Switches;
   readonly #onChange: () => void;
   readonly #ledger: Ledger;
   readonly #hash: Hash;
@@ -44,7 +47,8 @@ export class Catalog {
   #changes = 0;
 
   /** @param onChange told after every change: a call that was let in before may no longer run */
-  constructor(ledger: Ledger, hash: Hash, onChange: () => void = () => {}) {
+  constructor(ledger: Ledger, hash: Hash, onChange: () => void = () => {}, switches: Switches = allOff) {
+    this.switches = switches;
     this.#onChange = onChange;
     this.#ledger = ledger;
     this.#hash = hash;

@@ -85,8 +85,6 @@ function boxError(call: Call, said: WorkError): ErrorBody | undefined {
   const exceeded = exceededIn(said);
   if (exceeded !== undefined) return errorBody("resource_exceeded", message, { ...details, ...exceeded, ...ran }, false);
   if (said.code === boxCodes.noResult || said.code === boxCodes.notJson) return errorBody("invalid_output", message, { ...details, ...ran }, false);
-  // No code of the tool has run.
-  if (said.code === "box_not_provisioned") return errorBody("sandbox_unavailable", message, { sandbox: call.sandbox });
   if (said.code === "timeout") return errorBody("timeout", message, { ...details, stop_confirmed: true, ...ran }, false);
   return undefined;
 }

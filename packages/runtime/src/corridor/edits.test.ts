@@ -6,6 +6,7 @@ import { noon, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import type { Call } from "../call/types.ts";
 import { Hub } from "../dispatch/hub.ts";
 import { Line } from "../schedule/line.ts";
+import { chooseBox } from "./boxes.ts";
 import { judgeEdit, type JudgedEdit } from "./edits.ts";
 
 let office: PolicyOffice;
@@ -113,6 +114,21 @@ describe("refused", () => {
   test("by a rule, with its reason", async () => {
     await rule({ when: "args.amount > 2.0", then: { decision: "deny", reason: "never so much" } });
     expect(await errorOf(judged('{"amount":3}'))).toMatchObject({ code: "forbidden", message: "denied by policy: never so much", details: { policy: "rule@1.0.0" } });
+  });
+
+  test("that need another box than the call was admitted to", async () => {
+    const input = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] };
+    await office.tool("sums", {}, { spec: { executor: { type: "sandbox", runtime: "node", entry: "sums.mjs" }, input } });
+    const version = await office.ledger.toolVersion("acme", "sums", "1.0.0");
+    if (version === undefined) throw new Error("no tool");
+    const box = chooseBox({ version, obligations: { limits: {} }, args: {}, lowered: new Map() }, new Set(["native"]));
+    const call = { tool: "sums", executor: "sandbox" as const, ...box };
+    await office.publish({
+      name: "large",
+      spec: { match: { tools: ["sums"] }, when: "args.amount > 2.0", then: { decision: "allow", reason: "less", obligations: { limits: { memory_bytes: "16Mi" } } } },
+    });
+    expect(await errorOf(judged('{"amount":1}', call))).toBeUndefined();
+    expect(await errorOf(judged('{"amount":3}', call))).toMatchObject({ code: "invalid_input", details: { reason: "other_box" } });
   });
 
   test("what cannot be held", async () => {

@@ -7,6 +7,7 @@ import type { HashedArgs } from "../policy/approval/machine.ts";
 import type { ApprovalRequirements } from "../policy/approval/types.ts";
 import type { Judgement } from "../policy/decide.ts";
 import { hashedArgs, readArgs } from "./args.ts";
+import { fitsBox } from "./boxes.ts";
 import { begin, count, countsOf, denialOf, hear, hearCounted, isOver, judge, missingFor, type GovernorPorts } from "./governor.ts";
 import { allowanceOf, unheldObligation } from "./obligations.ts";
 import type { Hash } from "./ports.ts";
@@ -61,6 +62,11 @@ export async function judgeEdit(
   }
   const unheld = unheldObligation(version, judgement.obligations);
   if (unheld !== undefined) return no(unheld);
+  const wish = { version, obligations: judgement.obligations, args: verdict.value, lowered: ports.catalog.switches.lowered };
+  if (!fitsBox(call, wish)) {
+    const message = `the changed arguments need another box than ${call.callId} was admitted to; reject it, and make a new call`;
+    return no(errorBody("invalid_input", message, { fields: ["args"], reason: "other_box" }));
+  }
   const accepted = verdict.edits.length === 0 ? edit : hashedArgs(ports.hash, JSON.stringify(verdict.value));
   return {
     ok: true,

@@ -65,12 +65,27 @@ test("what the worker says comes in order, and the end once it is stored", async
 });
 
 test("words under an old lease, and of a worker that does not hold the call, are not heard", async () => {
-  const worker = corridor.worker("w1");
-  const callId = await runningCall(worker);
-  output(worker, callId, 1, "stale", 7);
-  const stranger = corridor.worker("w2");
-  output(stranger, callId, 1, "foreign");
-  expect(await read(await corridor.service.follow(reader(), callId, 0))).toEqual([`1 start ${start1}`]);
+  await corridor.tool({ name: "look", spec: { side_effect_class: "read_only" } });
+  const worker = corridor.worker("w1", { tools: { look: 1 } });
+  const { call } = await corridor.invoke({ tool: "look" });
+  const { callId } = call;
+  await corridor.settle();
+  for (const message of [accepted(callId), started(callId)]) worker.say(message);
+  output(worker, callId, 1, "mine");
+  output(worker, callId, 2, "of a lease that never was", 7);
+  // It says nothing for as long as its lease is, and another worker gets the call.
+  await corridor.clock.pass(16_000);
+  const next = corridor.worker("w2", { tools: { look: 1 } });
+  await corridor.settle();
+  const fence = next.last("invoke")?.fence ?? 0;
+  expect(fence).toBeGreaterThan(1);
+  output(worker, callId, 3, "of the lease that is lost");
+  output(next, callId, 1, "now mine", fence);
+  const told = await read(await corridor.service.follow(reader(), callId, 0));
+  expect(told.filter((line) => line.includes("stdout"))).toEqual([
+    '2 stdout {"text":"mine"}',
+    '4 stdout {"text":"now mine"}',
+  ]);
 });
 
 test("who follows a waiting call hears of the start when a worker comes", async () => {
@@ -161,7 +176,13 @@ describe("a restart in mid-call", () => {
     again.say(result(callId, 1, '{"id":7}'));
     await corridor.settle();
     const told = await read(follower);
-    expect(told).toEqual([`1 start ${start1}`, '2 stdout {"text":"kept"}', "gap 3-1000001", '1000002 stdout {"text":"new"}', "1000003 end succeeded"]);
+    expect(told).toEqual([
+      `1 start ${start1}`,
+      '2 stdout {"text":"kept"}',
+      "gap 3-1000001",
+      '1000002 stdout {"text":"new"}',
+      "1000003 end succeeded",
+    ]);
     await corridor.clock.pass(100);
     await corridor.settle();
     expect(await read(await corridor.service.follow(reader(), callId, 0))).toEqual(told);
@@ -172,7 +193,10 @@ describe("a runtime that leaves", () => {
   test("tells the end of what ends while it drains, and sends away who follows what goes on", async () => {
     const worker = corridor.worker("w1", { tools: { pay: 2 }, capacity: 2 });
     const [ending, staying] = [await runningCall(worker), await runningCall(worker)];
-    const [one, other] = [await corridor.service.follow(reader(), ending, 1), await corridor.service.follow(reader(), staying, 1)];
+    const [one, other] = [
+      await corridor.service.follow(reader(), ending, 1),
+      await corridor.service.follow(reader(), staying, 1),
+    ];
     const drained = corridor.runtime.drain(1_000);
     await corridor.settle();
     worker.say(result(ending, 1, '{"id":7}'));
@@ -190,6 +214,10 @@ describe("a runtime that leaves", () => {
     const callId = await runningCall(worker);
     output(worker, callId, 1, "last words");
     await corridor.runtime.stop();
-    expect((await corridor.ledger.streamChunks("acme", callId, 0, 10)).flatMap(({ events }) => events.map(({ dataJson }) => dataJson))).toContain('{"text":"last words"}');
+    expect(
+      (await corridor.ledger.streamChunks("acme", callId, 0, 10)).flatMap(({ events }) =>
+        events.map(({ dataJson }) => dataJson),
+      ),
+    ).toContain('{"text":"last words"}');
   });
 });

@@ -23,6 +23,7 @@ import type { Catalog, ReadyTool } from "./catalog.ts";
 import type { PolicyBook } from "./policy-book.ts";
 import type { Clock } from "./ports.ts";
 import { subjectOf } from "./subject.ts";
+import { offError } from "./switches.ts";
 
 export interface GovernorPorts {
   readonly hub: Hub;
@@ -186,13 +187,16 @@ export async function lookAgain(ports: GovernorPorts, call: Call, argsJson: stri
   if (holdings === undefined) return no("forbidden", `no key of ${call.principal} is valid any more`, { reason: "principal_gone" });
   const version = await ports.ledger.toolVersion(call.toolTenant, call.tool, call.version);
   if (version === undefined) return { ok: false, error: standingError(call, "gone") };
+  const args = readArgs(argsJson);
+  const off = offError(ports.catalog.switches, version, args);
+  if (off !== undefined) return no(off.code, off.message, off.details ?? {});
   const tool = ports.catalog.ready(version);
   const context = JSON.parse(call.contextJson) as Readonly<Record<string, unknown>>;
   const asking: Asking = { tenant: call.tenant, project: call.project, principal: call.principal, holdings, tool, context };
   const missing = missingFor(asking);
   if (missing.length > 0) return no("forbidden", `${call.principal} has no grant for ${missing.join(", ")} any more`, { missing });
   const begun = begin(ports, asking, call.decision.id);
-  const heard = isOver(begun) ? begun : hear(ports, begun, readArgs(argsJson), tool);
+  const heard = isOver(begun) ? begun : hear(ports, begun, args, tool);
   if (heard.rules === undefined) return denied(judge(ports, heard));
   // Rules that count were asked when the call was admitted.
   const judgement = judge(ports, { ...heard, rules: { ...heard.rules, waiting: [] } });

@@ -38,6 +38,7 @@ import { allowanceOf, unheldObligation, type Allowance } from "./obligations.ts"
 import { openingOf } from "./opening.ts";
 import type { Chance, Hash, Meters } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
+import { offError } from "./switches.ts";
 import { waitAtMost } from "./waiters.ts";
 
 export interface InvokePorts extends GovernorPorts {
@@ -89,12 +90,13 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
   };
   const asking = await authorize(ports, passage);
   if (disabled) await denyDisabled(ports, passage);
+  await denyOff(ports, passage);
   const begun = begin(ports, asking, freshId(ports, "dec"));
   if (isOver(begun)) await deny(ports, passage, judge(ports, begun));
   const { edited, args } = await validate(ports, passage);
   const heard = hear(ports, begun, args, passage.tool);
   if (isOver(heard)) await deny(ports, passage, judge(ports, heard));
-  return reserve(ports, passage, { heard, edited, since });
+  return reserve(ports, passage, { heard, edited, args, since });
 }
 
 /** SHA-256 over canonical JSON of tool, version as requested, input as sent, and files where there are any. */
@@ -165,6 +167,15 @@ async function denyDisabled(ports: InvokePorts, passage: Passage): Promise<never
   return denied(ports, passage, decision, { code: "forbidden", message, details: disabledDetails(project), reason: "tool_disabled" });
 }
 
+/** A privileged built-in that nobody has switched on; which one may hang on the input, read as far as it needs no schema. */
+async function denyOff(ports: InvokePorts, passage: Passage): Promise<void> {
+  const off = offError(ports.catalog.switches, passage.tool.version, passage.request.input);
+  if (off === undefined) return;
+  const { code, message, details = {} } = off;
+  const decision: Decision = { id: freshId(ports, "dec"), outcome: "deny", reason: message, rules: [], spentMicros: 0 };
+  await denied(ports, passage, decision, { code, message, details, reason: "tool_off" });
+}
+
 /** A rule, or a level's default, says no. */
 async function deny(ports: InvokePorts, passage: Passage, judgement: Judgement): Promise<never> {
   const { decision, code, message, details } = denialOf(judgement);
@@ -190,6 +201,8 @@ interface Judged {
   readonly heard: Deliberating;
   /** Nulls for optional fields, taken out or replaced by the default. */
   readonly edited: EditedArgs | null;
+  /** As they would run. */
+  readonly args: unknown;
   /** Monotonic instant at which the request was read. */
   readonly since: number;
 }
@@ -216,7 +229,7 @@ async function validate(ports: InvokePorts, passage: Passage): Promise<{ readonl
 }
 
 /** Where it runs, when that is in one of our boxes; found out before anything is stored. */
-async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Judgement): Promise<Pick<CallIdentity, "sandbox" | "boxJson" | "filesJson">> {
+async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Judgement, args: unknown): Promise<Pick<CallIdentity, "sandbox" | "boxJson" | "filesJson">> {
   const { version } = passage.tool;
   if (version.spec.executor.type !== "sandbox") {
     if (passage.files.length === 0) return noBox;
@@ -225,7 +238,7 @@ async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Jud
     });
   }
   try {
-    const box = chooseBox(version, obligations, ports.hub.backends()) ?? noBox;
+    const box = chooseBox({ version, obligations, args, lowered: ports.catalog.switches.lowered }, ports.hub.backends()) ?? noBox;
     const files = await resolveFiles(ports, passage.asked.principal.tenant, passage.files);
     return { ...box, filesJson: JSON.stringify(files) };
   } catch (error) {
@@ -268,13 +281,13 @@ async function countAndAdmit(ports: InvokePorts, passage: Passage, judged: Judge
 async function admitAs(
   ports: InvokePorts,
   passage: Passage,
-  { heard, edited, since }: Judged,
+  { heard, edited, args, since }: Judged,
   guards: readonly GuardedWrite[],
 ): Promise<InvokeAnswer | "recount"> {
   const judgement = judge(ports, heard);
   if (judgement.decision.outcome === "deny") await deny(ports, passage, judgement);
   await requireHeld(ports, passage, judgement);
-  const box = await boxFor(ports, passage, judgement);
+  const box = await boxFor(ports, passage, judgement, args);
   const allowance = allowanceOf(judgement.obligations, allowed(passage));
   const identity = { ...identityOf(ports, passage, decisionOf(judgement), allowance), ...box };
   const { told, stop } = ports.driver.waiters.listen(waitKey(identity.tenant, identity.callId));

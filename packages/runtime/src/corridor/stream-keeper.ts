@@ -7,12 +7,21 @@ export const keeperBounds = {
   /** What a call said is on its way to the ledger this long after it, or as soon as this much has gathered over all calls … */
   saveMs: 100,
   saveChars: 65_536,
-  /** … but not sooner than this after the last time: a flood would fill the disk with what is trimmed a moment later. */
+  /**
+   * … but not sooner than this after the last time, and never for more than a tenth of the time: a flood would fill the
+   * disk with what is trimmed a moment later, and hold up what calls wait for.
+   */
   savePauseMs: 50,
+  pausePerSave: 9,
+  savePauseMsMax: 2_000,
   /** One unit's share of the event loop and of the disk; what is left over comes with the next. */
   unitCharsMax: 524_288,
   /** What the ledger keeps of one call, as in memory. */
   keptCharsMax: 1_048_576,
+  /** What waits for the ledger over all calls; beyond it the calls that have waited longest lose theirs. */
+  waitingCharsMax: 64 * 1_048_576,
+  /** Between two warnings that something is lost. */
+  quietMs: 60_000,
 } as const;
 
 /** One call's part. */
@@ -23,6 +32,8 @@ export interface Kept {
   /** What the ledger has of this process, oldest first: where a run ends, and its size. */
   readonly runs: { readonly seqTo: number; readonly chars: number }[];
   runsChars: number;
+  /** What waits for the ledger, about. */
+  waitingChars: number;
   /** The number of the end is written down. */
   marked: boolean;
 }
@@ -45,11 +56,13 @@ export class StreamKeeper {
   /** In the order in which they get their turn. */
   readonly #dirty = new Set<Kept>();
   #gathered = 0;
+  #waiting = 0;
   #saving: Promise<void> | undefined;
   #notBefore = 0;
   #armedFor = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
-  #failing = false;
+  #quietUntil = 0;
+  #leftOver = false;
 
   constructor(ports: KeeperPorts) {
     this.#ports = ports;
@@ -59,14 +72,42 @@ export class StreamKeeper {
   note(kept: Kept, chars: number): void {
     this.#dirty.add(kept);
     this.#gathered += chars;
+    // The stream itself has trimmed what goes beyond.
+    const more = Math.min(chars, keeperBounds.keptCharsMax - kept.waitingChars);
+    kept.waitingChars += more;
+    this.#waiting += more;
+    if (this.#waiting > keeperBounds.waitingCharsMax) this.#shed();
     this.#arm();
+  }
+
+  /** More is said than can be written: half of it goes, the oldest first. The number of an end is kept all the same. */
+  #shed(): void {
+    this.#tell("output of calls is not kept for late readers: more comes than the ledger can write", {});
+    for (const kept of this.#dirty) {
+      if (this.#waiting <= keeperBounds.waitingCharsMax / 2) return;
+      const last = kept.stream.takeUnsaved(Number.POSITIVE_INFINITY).at(-1);
+      this.#taken(kept, kept.waitingChars);
+      if (last !== undefined) this.#ports.settled(kept, last.seq);
+    }
+  }
+
+  #taken(kept: Kept, chars: number): void {
+    const fewer = kept.stream.hasUnsaved ? Math.min(chars, kept.waitingChars) : kept.waitingChars;
+    kept.waitingChars -= fewer;
+    this.#waiting -= fewer;
+  }
+
+  #tell(message: string, fields: Readonly<Record<string, unknown>>): void {
+    const { clock, log } = this.#ports;
+    if (clock.now() < this.#quietUntil) return;
+    this.#quietUntil = clock.now() + keeperBounds.quietMs;
+    log.warn(fields, message);
   }
 
   /** Writes what there is, now; for the end of the process. */
   async flush(): Promise<void> {
-    await this.#saving;
-    while (this.#dirty.size > 0) {
-      this.#save();
+    while (this.#saving !== undefined || this.#dirty.size > 0) {
+      if (this.#saving === undefined) this.#save();
       await this.#saving;
     }
     this.#disarm();
@@ -89,30 +130,28 @@ export class StreamKeeper {
     this.#disarm();
     this.#disarm = () => {};
     this.#armedFor = Number.POSITIVE_INFINITY;
-    if (this.#saving !== undefined) return;
-    const { ledger, clock, log, settled } = this.#ports;
-    this.#notBefore = clock.monotonic() + keeperBounds.savePauseMs;
+    const { ledger, clock, settled } = this.#ports;
+    const began = clock.monotonic();
+    this.#notBefore = began + keeperBounds.savePauseMs;
     this.#gathered = 0;
     const { writes, taken } = this.#unit();
     if (writes.length === 0) return;
     const done = ledger.commit({ writes }).then(
-      () => void (this.#failing = false),
-      (error: unknown) => {
-        // Output is no promise: what a ledger cannot write is lost to it, and that is said once.
-        if (!this.#failing) log.warn({ reason: String(error) }, "output of calls is not kept for late readers: the ledger cannot write");
-        this.#failing = true;
-      },
+      () => undefined,
+      // Output is no promise: what a ledger cannot write is lost to it.
+      (error: unknown) =>
+        this.#tell("output of calls is not kept for late readers: the ledger cannot write", { reason: String(error) }),
     );
     this.#saving = done.then(() => {
       this.#saving = undefined;
+      const pauseMs = Math.min((clock.monotonic() - began) * keeperBounds.pausePerSave, keeperBounds.savePauseMsMax);
+      this.#notBefore = Math.max(this.#notBefore, clock.monotonic() + pauseMs);
       for (const { kept, upToSeq } of taken) settled(kept, upToSeq);
-      // What has gathered meanwhile waits out the pause, and no more.
-      if (this.#dirty.size > 0) this.#gathered = Math.max(this.#gathered, this.#leftOver ? keeperBounds.saveChars : 0);
+      // What was left over waits out the pause, and no more.
+      if (this.#leftOver) this.#gathered = Math.max(this.#gathered, keeperBounds.saveChars);
       this.#arm();
     });
   }
-
-  #leftOver = false;
 
   /** As much as one unit may hold, each call in turn. */
   #unit(): { readonly writes: readonly Write[]; readonly taken: readonly Taken[] } {
@@ -120,13 +159,14 @@ export class StreamKeeper {
     const taken: Taken[] = [];
     let left: number = keeperBounds.unitCharsMax;
     this.#leftOver = false;
-    for (const kept of [...this.#dirty]) {
+    for (const kept of Array.from(this.#dirty)) {
       if (left <= 0) {
         this.#leftOver = true;
         break;
       }
       this.#dirty.delete(kept);
       const { chars, upToSeq } = takeOf(kept, left, writes);
+      this.#taken(kept, chars);
       left -= chars;
       if (upToSeq > 0) taken.push({ kept, upToSeq });
       if (!kept.stream.hasUnsaved && (kept.marked || kept.stream.endSeq === undefined)) continue;
@@ -154,7 +194,11 @@ function takeOf(kept: Kept, charsMax: number, writes: Write[]): { readonly chars
   if (stream.endSeq !== undefined && !stream.hasUnsaved && !kept.marked) {
     kept.marked = true;
     upToSeq = stream.endSeq;
-    writes.push({ op: "append_stream", chunk: { tenant, callId, seqFrom: upToSeq, seqTo: upToSeq, events: [] }, dropBefore: 0 });
+    writes.push({
+      op: "append_stream",
+      chunk: { tenant, callId, seqFrom: upToSeq, seqTo: upToSeq, events: [] },
+      dropBefore: 0,
+    });
   }
   return { chars, upToSeq };
 }

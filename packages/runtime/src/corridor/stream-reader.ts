@@ -16,7 +16,12 @@ export interface Reader {
 export interface LivePorts {
   readonly ledger: Pick<Ledger, "streamChunks">;
   readonly clock: Clock;
-  readonly open: { readonly tenant: string; readonly callId: string; readonly stream: CallStream; readonly ended: Call | null };
+  readonly open: {
+    readonly tenant: string;
+    readonly callId: string;
+    readonly stream: CallStream;
+    readonly ended: Call | null;
+  };
   readonly leaving: AbortSignal;
   readonly charsMax: number;
   /** Called once, when the reader is closed. */
@@ -57,11 +62,11 @@ export function liveReader(ports: LivePorts, afterSeq: number): Reader {
         await new Promise<void>((resolve) => {
           const takeBack = stream.wait(resolve);
           const stop = clock.after(ms, resolve);
-          leaving.addEventListener("abort", resolve as () => void);
+          leaving.addEventListener("abort", resolve);
           wake = () => {
             takeBack();
             stop();
-            leaving.removeEventListener("abort", resolve as () => void);
+            leaving.removeEventListener("abort", resolve);
             resolve();
           };
         });
@@ -125,9 +130,17 @@ async function endSeqOf(
  * The end, and what stands before it. Where its number was not written down (nobody listened, or the process died in
  * that moment) whoever asks gets it once more rather than not at all.
  */
-function closing(call: Call, after: number, { marked, last }: { readonly marked: number | undefined; readonly last: number }): Pick<Batch, "gap" | "events" | "end"> {
+function closing(
+  call: Call,
+  after: number,
+  { marked, last }: { readonly marked: number | undefined; readonly last: number },
+): Pick<Batch, "gap" | "events" | "end"> {
   if (marked !== undefined)
-    return { gap: marked > after + 1 ? { from: after + 1, to: marked - 1 } : null, events: [], end: endOf(call, marked) };
+    return {
+      gap: marked > after + 1 ? { from: after + 1, to: marked - 1 } : null,
+      events: [],
+      end: endOf(call, marked),
+    };
   const silent = last === 0 && call.dispatchedAt !== null;
   const start = silent && after === 0 ? startOf(call) : [];
   return { gap: null, events: start, end: endOf(call, Math.max(after, last, silent ? 1 : 0) + 1) };

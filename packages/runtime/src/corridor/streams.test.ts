@@ -11,7 +11,14 @@ import { Streams } from "./streams.ts";
 
 const { tenant, callId } = scriptedCall();
 const running = scriptedCall({ state: "running", settledAt: null, outputJson: null, workerId: "w1" });
-const queued = scriptedCall({ ...running, state: "queued", dispatchedAt: null, startedAt: null, workerId: null, fence: 0 });
+const queued = scriptedCall({
+  ...running,
+  state: "queued",
+  dispatchedAt: null,
+  startedAt: null,
+  workerId: null,
+  fence: 0,
+});
 const done = scriptedCall({ workerId: "w1" });
 
 let clock: HandClock;
@@ -92,8 +99,22 @@ describe("what a reader gets", () => {
     const reader = await streams.follow(running, 0);
     say("one");
     streams.hear(running, { type: "progress", callId, fence: 1, percent: 40, message: "on the way" });
-    streams.hear(running, { type: "emit", callId, fence: 1, ordinal: 1, eventType: "charged", payloadJson: '{"n":12345678901234567890}' });
-    streams.hear(running, { type: "output", callId, fence: 1, seq: ++outputSeq, channel: "log", chunk: bytes("a line") });
+    streams.hear(running, {
+      type: "emit",
+      callId,
+      fence: 1,
+      ordinal: 1,
+      eventType: "charged",
+      payloadJson: '{"n":12345678901234567890}',
+    });
+    streams.hear(running, {
+      type: "output",
+      callId,
+      fence: 1,
+      seq: ++outputSeq,
+      channel: "log",
+      chunk: bytes("a line"),
+    });
     settle();
     say("late");
     streams.told(done);
@@ -138,7 +159,14 @@ describe("what a reader gets", () => {
 
   test("half a character at the end is told before the end", async () => {
     const reader = await streams.follow(running, 1);
-    streams.hear(running, { type: "output", callId, fence: 1, seq: 1, channel: "stderr", chunk: Uint8Array.of(0xe2, 0x82) });
+    streams.hear(running, {
+      type: "output",
+      callId,
+      fence: 1,
+      seq: 1,
+      channel: "stderr",
+      chunk: Uint8Array.of(0xe2, 0x82),
+    });
     settle();
     expect(await next(reader)).toEqual(["2 stderr \uFFFD", "3 done"]);
   });
@@ -151,11 +179,16 @@ describe("what a reader gets", () => {
     expect(events.map(({ dataJson }) => dataJson)).toEqual(['{"text":"five","missed_chunks":4}']);
   });
 
-  test.each(["{", "", "1 2", "[".repeat(100) + "]".repeat(100)])("a payload that is no JSON (or too deep) is left out, and nothing breaks: %j", async (payloadJson) => {
-    const reader = await streams.follow(running, 1);
-    streams.hear(running, { type: "emit", callId, fence: 1, ordinal: 1, eventType: 'a"b', payloadJson });
-    expect((await reader.next(0)).events.map(({ dataJson }) => JSON.parse(dataJson) as unknown)).toEqual([{ type: 'a"b', payload: null, malformed: true }]);
-  });
+  test.each(["{", "", "1 2", "[".repeat(100) + "]".repeat(100)])(
+    "a payload that is no JSON (or too deep) is left out, and nothing breaks: %j",
+    async (payloadJson) => {
+      const reader = await streams.follow(running, 1);
+      streams.hear(running, { type: "emit", callId, fence: 1, ordinal: 1, eventType: 'a"b', payloadJson });
+      expect((await reader.next(0)).events.map(({ dataJson }) => JSON.parse(dataJson) as unknown)).toEqual([
+        { type: 'a"b', payload: null, malformed: true },
+      ]);
+    },
+  );
 
   test("a call that waits, from the beginning: asked, given, run, given again", async () => {
     const parked = scriptedCall({ ...queued, state: "awaiting_approval", approvalId: "apr_1" });
@@ -182,7 +215,9 @@ describe("what a reader gets", () => {
   test("an end that people are asked about is no end", async () => {
     const reader = await streams.follow(running, 1);
     streams.told(scriptedCall({ ...running, state: "indeterminate", approvalId: "apr_2" }));
-    expect((await reader.next(0)).events.map(({ dataJson }) => dataJson)).toEqual(['{"approval_id":"apr_2","status":"indeterminate"}']);
+    expect((await reader.next(0)).events.map(({ dataJson }) => dataJson)).toEqual([
+      '{"approval_id":"apr_2","status":"indeterminate"}',
+    ]);
     settle();
     expect(await next(reader)).toEqual(["3 done"]);
   });
@@ -264,7 +299,10 @@ describe("keeping", () => {
     expect(ledger.units).toBe(1);
     ledger.release();
     await settled();
-    // The pause of 50 ms is long over; half a MiB goes, and the next after another pause.
+    // It has had a second: now the others have nine times as long, but two seconds at most.
+    await clock.pass(1_999);
+    expect(ledger.units).toBe(1);
+    await clock.pass(1);
     expect(ledger.units).toBe(2);
     await clock.pass(49);
     expect(ledger.units).toBe(2);
@@ -294,7 +332,11 @@ describe("keeping", () => {
     expect(ledger.runs.at(-1)).toBe("41-41");
     settle();
     await clock.pass(100);
-    expect(await rest(await streams.follow(done, 0))).toEqual(["gap 1-26", ...Array.from({ length: 15 }, (_, at) => `${27 + at} stdout xxxxxxxx`), "42 done"]);
+    expect(await rest(await streams.follow(done, 0))).toEqual([
+      "gap 1-26",
+      ...Array.from({ length: 15 }, (_, at) => `${27 + at} stdout xxxxxxxx`),
+      "42 done",
+    ]);
   });
 
   test("what nobody reads is not held in memory once it is written", async () => {
@@ -303,6 +345,38 @@ describe("keeping", () => {
     const reader = await streams.follow(running, 0);
     ledger.chunks = [];
     expect(await next(reader)).toEqual(["gap 1-2"]);
+  });
+
+  test("more than can be written is lost by those who have waited longest, and the rest is kept", async () => {
+    ledger.holding = true;
+    say("first");
+    await clock.pass(100);
+    const half = "x".repeat(524_288);
+    const others = Array.from({ length: 70 }, (_, at) => scriptedCall({ ...running, callId: `exec_${at}` }));
+    for (const other of others)
+      for (let seq = 1; seq <= 2; seq++)
+        streams.hear(other, {
+          type: "output",
+          callId: other.callId,
+          fence: 1,
+          seq,
+          channel: "stdout",
+          chunk: bytes(half),
+        });
+    expect(logged).toEqual(["output of calls is not kept for late readers: more comes than the ledger can write"]);
+    ledger.release();
+    for (const other of others) streams.told({ ...done, callId: other.callId });
+    await streams.stop();
+    const kept = others.map(
+      (other) => ledger.chunks.filter((chunk) => chunk.callId === other.callId && chunk.events.length > 0).length > 0,
+    );
+    expect([kept[0], kept.at(-1)]).toEqual([false, true]);
+    expect(kept.filter(Boolean).length).toBeGreaterThanOrEqual(32);
+    const marks = ledger.chunks.filter(({ events }) => events.length === 0);
+    expect(marks).toHaveLength(70);
+    // Of the first nothing is left but its end, whose number is the one that a reader would have had.
+    const reader = await streams.follow({ ...done, callId: "exec_0" }, 0);
+    expect(await rest(reader)).toEqual(["gap 1-3", "4 done"]);
   });
 
   test("the process that ends writes the rest", async () => {
@@ -357,7 +431,16 @@ describe("after the end", () => {
     settle();
     await clock.pass(200);
     const told = await rest(await streams.follow(done, 0));
-    expect(told).toEqual(["1 start", "2 stdout a", "gap 3-3", "4 stdout b", "5 stdout c", "gap 6-6", "7 stdout d", "8 done"]);
+    expect(told).toEqual([
+      "1 start",
+      "2 stdout a",
+      "gap 3-3",
+      "4 stdout b",
+      "5 stdout c",
+      "gap 6-6",
+      "7 stdout d",
+      "8 done",
+    ]);
   });
 });
 
@@ -377,7 +460,13 @@ describe("a restart in mid-call", () => {
     const [early, late] = [await restarted.follow(running, 0), await restarted.follow(running, 3)];
     say("new", restarted);
     settle(restarted);
-    expect(await rest(early)).toEqual(["1 start", "2 stdout kept", "gap 3-1000001", "1000002 stdout new", "1000003 done"]);
+    expect(await rest(early)).toEqual([
+      "1 start",
+      "2 stdout kept",
+      "gap 3-1000001",
+      "1000002 stdout new",
+      "1000003 done",
+    ]);
     expect(await rest(late)).toEqual(["gap 4-1000001", "1000002 stdout new", "1000003 done"]);
   });
 
@@ -425,7 +514,7 @@ describe("a restart in mid-call", () => {
 });
 
 describe("a ledger that cannot write", () => {
-  test("costs readers that are there nothing, and is told once", async () => {
+  test("costs readers that are there nothing, and is told once a minute", async () => {
     ledger.failing = new LedgerUnavailable("the disk is full");
     const reader = await streams.follow(running, 0);
     for (const text of ["a", "b", "c"]) {

@@ -53,7 +53,12 @@ export class Streams {
   constructor(ports: StreamPorts) {
     const { ledger, clock, log } = ports;
     this.#ports = ports;
-    this.#keeper = new StreamKeeper({ ledger, clock, log, settled: (kept, upToSeq) => this.#settled(kept as Open, upToSeq) });
+    this.#keeper = new StreamKeeper({
+      ledger,
+      clock,
+      log,
+      settled: (kept, upToSeq) => this.#settled(kept as Open, upToSeq),
+    });
   }
 
   /** A call that an earlier process had open. Whatever that may have told of it was numbered. */
@@ -130,7 +135,10 @@ export class Streams {
       throw error;
     }
     const release = (): void => this.#release(open);
-    return liveReader({ ledger, clock, open, leaving: this.#leaving.signal, charsMax: batchCharsMax, release }, afterSeq);
+    return liveReader(
+      { ledger, clock, open, leaving: this.#leaving.signal, charsMax: batchCharsMax, release },
+      afterSeq,
+    );
   }
 
   /** Sends readers away; the calls go on, and they can come back with the number that they have. */
@@ -156,6 +164,7 @@ export class Streams {
       stream: new CallStream(streamBounds, resumed?.nextSeq),
       runs: [],
       runsChars: 0,
+      waitingChars: 0,
       marked: false,
       // The earlier process has heard some of what the worker of its last lease said.
       text: new ChannelText(resumed === undefined ? 0 : undefined),
@@ -221,5 +230,7 @@ export class Streams {
 function emitData({ eventType, payloadJson }: Emit): string {
   const type = JSON.stringify(eventType);
   const parsed = parseJson(wellFormedJson(payloadJson).text, { depthMax: limits.jsonDepthMax, protoKeys: "keep" });
-  return parsed.ok ? `{"type":${type},"payload":${JSON.stringify(parsed.value)}}` : `{"type":${type},"payload":null,"malformed":true}`;
+  return parsed.ok
+    ? `{"type":${type},"payload":${JSON.stringify(parsed.value)}}`
+    : `{"type":${type},"payload":null,"malformed":true}`;
 }

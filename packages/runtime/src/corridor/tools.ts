@@ -11,6 +11,7 @@ import { act, type AdminPorts } from "./admin.ts";
 import { unresolvedError } from "./catalog-errors.ts";
 import { packageFor } from "./files-packages.ts";
 import { storable } from "./invoke.ts";
+import { isWholeToolOff } from "./switches.ts";
 import { ownTool, quarantinedConflict, versionOf, visibleTo, type RegistryPorts } from "./tools-lookup.ts";
 import { checkPolicies } from "./tools-policies.ts";
 
@@ -158,7 +159,8 @@ export async function listTools(
   await ports.refusals.requireScope(principal, "tools:read", asked.requestId);
   const visible = await visibleTo(ports, principal);
   const page = await pageOfTools(ports, principal.tenant, { limit, cursor, query });
-  return { items: page.items.filter(({ tool }) => visible(tool)), next: page.next };
+  const { switches } = ports.catalog;
+  return { items: page.items.filter((record) => visible(record.tool) && !isWholeToolOff(switches, record)), next: page.next };
 }
 
 interface Listing {

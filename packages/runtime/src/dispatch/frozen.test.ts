@@ -141,6 +141,8 @@ describe("lifted", () => {
     hub.hub.unfreeze("acme", "", hub.now);
     hub.store();
     expect(hub.sent(w1)).toEqual(["registered", "invoke c2#1"]);
+    // Nothing is told of it either: it has not been let go.
+    expect(hub.call("c1").eventSeq).toBe(2);
     hub.pass(600_000);
     hub.beat(w1, { callId: "c2", fence: 1, state: "running" });
     expect(hub.call("c1").state).toBe("queued");

@@ -267,6 +267,22 @@ describe("routing outcomes that rules name", () => {
     expect(states()).toEqual([["c1", "failed", "no_handler"]]);
   });
 
+  test("a look that was under way when it left the line does not keep it from being looked at when it is back", () => {
+    hub.hub.triggersAre(new Set(["no_handler"]));
+    waiting("c1");
+    const w1 = hub.connect("w1");
+    expect(looked()).toEqual(["c1"]);
+    hub.hub.disconnect(w1);
+    hub.pass(30_000);
+    hub.decide("c1", { type: "asked", approvalId: "apr_1", outcome: "no_handler", args: null, data: {} });
+    hub.store();
+    hub.decide("c1", { type: "approved", by: ["user:olga"], args: null });
+    hub.store();
+    hub.hub.newEpoch();
+    hub.connect("w1");
+    expect(looked()).toEqual(["c1"]);
+  });
+
   test("asked, approved, turned down by its worker: it is looked at again like every call in the queue", () => {
     hub.hub.triggersAre(new Set(["no_handler"]));
     waiting("c1");

@@ -31,6 +31,10 @@ test("each limit in the unit of what holds it", () => {
   });
 });
 
+test("the bridge to the egress gateway takes nothing of the tool's processes", () => {
+  expect(heldLimits(limits, true).pidsMax).toBe(28);
+});
+
 test("the kernel takes no quota under a millisecond", () => {
   expect(heldLimits({ ...limits, cpu: 0.001 }).cpuQuotaUs).toBe(1_000);
 });

@@ -3,6 +3,7 @@ import type { BoxLimits } from "./types.ts";
 
 /** Processes of ours that live in every box beside the tool: bubblewrap outside, and process 1 inside. */
 const ownPids = 2;
+const bridgePids = 16;
 const pageBytes = 4_096;
 const cpuPeriodUs = 100_000;
 /** The kernel refuses less. */
@@ -32,10 +33,11 @@ export interface HeldLimits {
   readonly outputBytesKill: number;
 }
 
-export function heldLimits(limits: BoxLimits): HeldLimits {
+/** @param bridged the box has a bridge to its egress gateway, which takes a process, and one more for each connection */
+export function heldLimits(limits: BoxLimits, bridged = false): HeldLimits {
   const diskBytes = Math.ceil(limits.diskBytes / pageBytes) * pageBytes + pageBytes;
   return {
-    pidsMax: limits.pids + ownPids,
+    pidsMax: limits.pids + ownPids + (bridged ? bridgePids : 0),
     chargedBytesMax: limits.memoryBytes + diskBytes,
     cpuQuotaUs: Math.max(cpuQuotaUsMin, Math.round(limits.cpu * cpuPeriodUs)),
     cpuPeriodUs,

@@ -41,7 +41,12 @@ describe("reading", () => {
     const stream = streamOf({ keptCharsMax: 10_000, batchCharsMax: 2 * 65 }, 5);
     expect([seqs(stream, 0), seqs(stream, 2), seqs(stream, 4)]).toEqual([[1, 2], [3, 4], [5]]);
     stream.end();
-    expect([stream.read(0).over, stream.read(2).over, stream.read(3).over, stream.read(4).over]).toEqual([false, false, true, true]);
+    expect([stream.read(0).over, stream.read(2).over, stream.read(3).over, stream.read(4).over]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 
   test("a stream that is taken up again goes on behind what was known, with a gap", () => {
@@ -107,7 +112,11 @@ describe("keeping", () => {
     expect(stream.hasUnsaved).toBe(true);
     expect(stream.takeUnsaved(1_000).map(({ seq }) => seq)).toEqual([3]);
     expect(stream.takeUnsaved(1_000)).toEqual([]);
-    expect(streamOf(narrow, 10).takeUnsaved(1_000).map(({ seq }) => seq)).toEqual([8, 9, 10]);
+    expect(
+      streamOf(narrow, 10)
+        .takeUnsaved(1_000)
+        .map(({ seq }) => seq),
+    ).toEqual([8, 9, 10]);
   });
 
   test("as much as is asked for, at least one; the end is not among them", () => {

@@ -100,7 +100,12 @@ export class CallStream {
 
   /** What is kept elsewhere and nobody reads need not be kept here. */
   forget(upToSeq: number): void {
-    for (let first = this.#events[this.#head]; first !== undefined && first.seq <= upToSeq; first = this.#events[this.#head]) this.#drop();
+    for (
+      let first = this.#events[this.#head];
+      first !== undefined && first.seq <= upToSeq;
+      first = this.#events[this.#head]
+    )
+      this.#drop();
     this.#cut();
   }
 

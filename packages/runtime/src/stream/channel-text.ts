@@ -24,7 +24,8 @@ export class ChannelText<Channel extends string> {
     if (this.#seq !== undefined) this.#missed += seq - this.#seq - 1;
     this.#seq = seq;
     let decoder = this.#decoders.get(channel);
-    if (decoder === undefined) this.#decoders.set(channel, (decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })));
+    if (decoder === undefined)
+      this.#decoders.set(channel, (decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })));
     const text = decoder.decode(chunk, { stream: true });
     if (text === "") return { text, missed: 0 };
     const missed = this.#missed;
@@ -34,6 +35,8 @@ export class ChannelText<Channel extends string> {
 
   /** What is left over at the end: characters that never became whole. */
   end(): readonly { readonly channel: Channel; readonly text: string }[] {
-    return [...this.#decoders].map(([channel, decoder]) => ({ channel, text: decoder.decode() })).filter(({ text }) => text !== "");
+    return [...this.#decoders]
+      .map(([channel, decoder]) => ({ channel, text: decoder.decode() }))
+      .filter(({ text }) => text !== "");
   }
 }

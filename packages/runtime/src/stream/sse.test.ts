@@ -29,8 +29,15 @@ test.each(["failed", "timed_out", "cancelled", "denied"] as const)("%s is an err
 });
 
 test("JSON over several lines stays one line, and one event", () => {
-  const text = sseEvent({ seq: 1, at, type: "emit", dataJson: '{"type":"a","payload":{\r\n\r\n"n":\r1,\n"t":"b\\nc"}}' });
-  expect(text).toBe('id: 1\nevent: emit\ndata: {"seq":1,"ts":"2026-01-02T03:04:05.006Z","data":{"type":"a","payload":{ "n": 1, "t":"b\\nc"}}}\n\n');
+  const text = sseEvent({
+    seq: 1,
+    at,
+    type: "emit",
+    dataJson: '{"type":"a","payload":{\r\n\r\n"n":\r1,\n"t":"b\\nc"}}',
+  });
+  expect(text).toBe(
+    'id: 1\nevent: emit\ndata: {"seq":1,"ts":"2026-01-02T03:04:05.006Z","data":{"type":"a","payload":{ "n": 1, "t":"b\\nc"}}}\n\n',
+  );
 });
 
 test("a runtime that leaves says so in a comment, which is no event", () => {

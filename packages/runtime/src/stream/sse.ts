@@ -9,7 +9,12 @@ export const sseAlive = ": nothing new\n\n";
 export const sseLeaving = ": the runtime leaves; come back with the last id\n\n";
 
 /** `{"seq":…,"ts":…,"data":…}` under the event's own name. */
-export function sseEvent({ seq, at, type, dataJson }: Pick<StreamEvent, "seq" | "at" | "dataJson"> & { readonly type: string }): string {
+export function sseEvent({
+  seq,
+  at,
+  type,
+  dataJson,
+}: Pick<StreamEvent, "seq" | "at" | "dataJson"> & { readonly type: string }): string {
   return `id: ${seq}\nevent: ${type}\ndata: {"seq":${seq},"ts":"${new Date(at).toISOString()}","data":${oneLine(dataJson)}}\n\n`;
 }
 

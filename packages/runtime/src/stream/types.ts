@@ -2,7 +2,16 @@
 import type { Call } from "../call/types.ts";
 
 /** Events on the way; the end is `done` or `error`, and stands apart. */
-export const streamEventTypes = ["start", "stdout", "stderr", "progress", "partial", "log", "emit", "approval"] as const;
+export const streamEventTypes = [
+  "start",
+  "stdout",
+  "stderr",
+  "progress",
+  "partial",
+  "log",
+  "emit",
+  "approval",
+] as const;
 export type StreamEventType = (typeof streamEventTypes)[number];
 
 export interface StreamEvent {

@@ -34,7 +34,9 @@ export function streamReads(prepared: Prepared) {
           events: JSON.parse(String(row["events_json"])) as StreamEvent[],
         })),
     lastStreamSeq(tenant: string, callId: string): number {
-      const row = prepared("SELECT seq_to FROM stream_chunks WHERE tenant = ? AND call_id = ? ORDER BY seq_from DESC LIMIT 1").get(tenant, callId);
+      const row = prepared(
+        "SELECT seq_to FROM stream_chunks WHERE tenant = ? AND call_id = ? ORDER BY seq_from DESC LIMIT 1",
+      ).get(tenant, callId);
       return Number(row?.["seq_to"] ?? 0);
     },
   };

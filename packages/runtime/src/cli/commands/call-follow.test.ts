@@ -4,16 +4,25 @@ import { cli, reaching, startCli } from "../../../../../test/support/command-lin
 import { scriptedHttp } from "../../../../../test/support/scripted-http.ts";
 
 const ts = "2026-01-31T12:00:00.000Z";
-const said = (seq: number, type: string, data: string): string => `id: ${seq}\nevent: ${type}\ndata: {"seq":${seq},"ts":"${ts}","data":${data}}\n\n`;
+const said = (seq: number, type: string, data: string): string =>
+  `id: ${seq}\nevent: ${type}\ndata: {"seq":${seq},"ts":"${ts}","data":${data}}\n\n`;
 const text = (seq: number, type: string, words: string): string => said(seq, type, JSON.stringify({ text: words }));
 const record = (status: string, more = ""): string =>
   `{"execution_id":"exec_1","tool":"hello.greet","version":"1.0.0","status":"${status}","execution":{"duration_ms":12}${more}}`;
 const start = said(1, "start", '{"sandbox":"application","worker":"w1","attempt":1}');
 const done = (seq: number): string => said(seq, "done", record("succeeded", ',"output":{"n":12345678901234567890}'));
 const failed = (seq: number): string =>
-  said(seq, "error", record("failed", ',"error":{"code":"tool_error","message":"no such order","type":"tool","retryable":false,"details":{}}'));
+  said(
+    seq,
+    "error",
+    record(
+      "failed",
+      ',"error":{"code":"tool_error","message":"no such order","type":"tool","retryable":false,"details":{}}',
+    ),
+  );
 
-const following = (...bodies: string[]) => scriptedHttp({ "GET /v1/executions/exec_1/stream": bodies.map((body) => ({ body })) });
+const following = (...bodies: string[]) =>
+  scriptedHttp({ "GET /v1/executions/exec_1/stream": bodies.map((body) => ({ body })) });
 
 const everything =
   start +
@@ -24,7 +33,7 @@ const everything =
   text(6, "partial", "so far") +
   said(7, "emit", '{"type":"charged","payload":{"n":98765432109876543210}}') +
   said(8, "approval", '{"approval_id":"apr_1","status":"awaiting_approval"}') +
-  "id: 20\nevent: gap\ndata: {\"from\":9,\"to\":20}\n\n" +
+  'id: 20\nevent: gap\ndata: {"from":9,"to":20}\n\n' +
   said(21, "stdout", '{"text":"two","missed_chunks":3}') +
   done(22);
 
@@ -55,24 +64,37 @@ test("--json is one event a line, and nothing else", async () => {
   expect([code, err]).toEqual([0, ""]);
   const lines = out.split("\n");
   expect(lines).toHaveLength(12);
-  expect(lines[0]).toBe(`{"type":"start","seq":1,"ts":"${ts}","data":{"sandbox":"application","worker":"w1","attempt":1}}`);
-  expect(lines[6]).toBe(`{"type":"emit","seq":7,"ts":"${ts}","data":{"type":"charged","payload":{"n":98765432109876543210}}}`);
+  expect(lines[0]).toBe(
+    `{"type":"start","seq":1,"ts":"${ts}","data":{"sandbox":"application","worker":"w1","attempt":1}}`,
+  );
+  expect(lines[6]).toBe(
+    `{"type":"emit","seq":7,"ts":"${ts}","data":{"type":"charged","payload":{"n":98765432109876543210}}}`,
+  );
   expect(lines[8]).toBe('{"type":"gap","from":9,"to":20}');
-  expect(lines[10]).toBe(`{"type":"done","seq":22,"ts":"${ts}","data":${record("succeeded", ',"output":{"n":12345678901234567890}')}}`);
+  expect(lines[10]).toBe(
+    `{"type":"done","seq":22,"ts":"${ts}","data":${record("succeeded", ',"output":{"n":12345678901234567890}')}}`,
+  );
 });
 
 test("a terminal obeys nothing that a tool writes; a program gets the very bytes", async () => {
   const escape = text(1, "stdout", "\u001b[2J\u009bred\n") + text(2, "log", "\u001b]0;title\u0007") + done(3);
   const { url } = await following(escape);
   expect((await cli(["calls", "follow", "exec_1"], reaching(url))).out).toContain("\u001b[2J\u009bred\n");
-  const seen = await cli(["calls", "follow", "exec_1"], { ...reaching(url), isTTY: true, errIsTTY: true, env: { ...reaching(url).env, NO_COLOR: "1" } });
+  const seen = await cli(["calls", "follow", "exec_1"], {
+    ...reaching(url),
+    isTTY: true,
+    errIsTTY: true,
+    env: { ...reaching(url).env, NO_COLOR: "1" },
+  });
   expect(seen.out).toContain("\\u001b[2J\\u009bred\n");
   // oxlint-disable-next-line no-control-regex -- the character that commands a terminal
   expect(seen.err + seen.out).not.toMatch(/\u001b\]|\u0007/);
 });
 
 test("on a terminal a remark starts on a line of its own", async () => {
-  const { url } = await following(text(1, "stdout", "half") + said(2, "progress", '{"percent":50,"message":""}') + done(3));
+  const { url } = await following(
+    text(1, "stdout", "half") + said(2, "progress", '{"percent":50,"message":""}') + done(3),
+  );
   const { out, err } = await cli(["calls", "follow", "exec_1"], { ...reaching(url), isTTY: true });
   expect(out.startsWith("half\n")).toBe(true);
   expect(err.startsWith("50%\n")).toBe(true);
@@ -84,7 +106,10 @@ test("a call that fails ends as one that was waited for", async () => {
   expect([code, out]).toEqual([1, "trying\n"]);
   expect(err).toContain("error: no such order (tool_error)\n");
   const json = await cli(["calls", "follow", "exec_1", "--json"], reaching(url));
-  expect([json.code, json.out.split("\n")]).toMatchObject([1, [expect.stringContaining('"stdout"'), expect.stringContaining('"error"'), ""]]);
+  expect([json.code, json.out.split("\n")]).toMatchObject([
+    1,
+    [expect.stringContaining('"stdout"'), expect.stringContaining('"error"'), ""],
+  ]);
 });
 
 test("what a program reads ends as the tool ended it, where no result follows", async () => {
@@ -109,7 +134,9 @@ test("a broken connection is taken up again where it broke", async () => {
 
 test("Ctrl-C leaves the call alone, and says how to go on", async () => {
   const never = new Promise<void>(() => {});
-  const { url } = await scriptedHttp({ "GET /v1/executions/exec_1/stream": [{ body: text(1, "stdout", "a") }, { body: "", after: () => never }] });
+  const { url } = await scriptedHttp({
+    "GET /v1/executions/exec_1/stream": [{ body: text(1, "stdout", "a") }, { body: "", after: () => never }],
+  });
   const running = startCli(["calls", "follow", "exec_1"], reaching(url));
   await expect.poll(() => running.out()).toBe("a");
   running.signal("SIGINT");
@@ -118,10 +145,17 @@ test("Ctrl-C leaves the call alone, and says how to go on", async () => {
 });
 
 test("run --follow sends one request, prints as it comes, and ends with the result", async () => {
-  const { url, seen } = await scriptedHttp({ "POST /v1/executions": [{ body: start + text(2, "stdout", "hi\n") + done(3) }] });
-  const { code, out } = await cli(["run", "hello.greet", "--follow", "--input", '{"id":98765432109876543210}'], reaching(url));
+  const { url, seen } = await scriptedHttp({
+    "POST /v1/executions": [{ body: start + text(2, "stdout", "hi\n") + done(3) }],
+  });
+  const { code, out } = await cli(
+    ["run", "hello.greet", "--follow", "--input", '{"id":98765432109876543210}'],
+    reaching(url),
+  );
   expect([code, out]).toEqual([0, 'hi\n{\n  "n": 12345678901234567890\n}\n']);
-  expect(seen.map(({ body }) => body)).toEqual(['{"tool":"hello.greet","idempotency_key":"cli-0123","stream":true,"input":{"id":98765432109876543210}}']);
+  expect(seen.map(({ body }) => body)).toEqual([
+    '{"tool":"hello.greet","idempotency_key":"cli-0123","stream":true,"input":{"id":98765432109876543210}}',
+  ]);
 });
 
 test("run --follow: a refusal is an error like any other", async () => {

@@ -19,7 +19,11 @@ export function addFollow(calls: Command, runs: Runs): void {
   runs.online<FollowOptions>(follow, followCall);
 }
 
-async function followCall(session: OnlineSession, [id = ""]: readonly string[], { after }: FollowOptions): Promise<Outcome> {
+async function followCall(
+  session: OnlineSession,
+  [id = ""]: readonly string[],
+  { after }: FollowOptions,
+): Promise<Outcome> {
   const printed = { seq: seqFlag(after) };
   try {
     const stream = session.client.follow(id, { afterSeq: printed.seq, signal: session.signal });

@@ -45,6 +45,7 @@ test("it says what runs where, and the three commands to type next", async () =>
       toolsDirs: ["/srv/tools", "/more"],
       policiesDirs: [],
       boxes: 16,
+      enable: ["code.run"],
       acceptWatchedLimits: false,
       allowPrivateWebhooks: false,
     },
@@ -54,6 +55,7 @@ test("it says what runs where, and the three commands to type next", async () =>
   http  http://127.0.0.1:8080  (REST, health, metrics)
   grpc  127.0.0.1:9191  (workers connect here)
   data  /srv/.signalbox
+  on    code.run  (off: shell.run; --enable code.run,shell.run switches all on)
   key   /srv/.signalbox/client.json  (made just now; commands below this folder find it by themselves)
 
 next, in another terminal:
@@ -70,7 +72,7 @@ test("--json is one line when it is ready", async () => {
   const run = startCli(["dev", "--json", ...flags], { compose, cwd: "/srv" });
   expect(await run.ended).toBe(0);
   expect(run.out()).toBe(
-    `{"ready":true,"url":"http://[::1]:8080","grpc":"[::1]:9191","data":"/srv/d","key_file":"/srv/.signalbox/client.json","first_start":false}\n`,
+    `{"ready":true,"url":"http://[::1]:8080","grpc":"[::1]:9191","data":"/srv/d","key_file":"/srv/.signalbox/client.json","first_start":false,"enabled":["code.run"]}\n`,
   );
   expect(started).toEqual([
     {
@@ -81,12 +83,31 @@ test("--json is one line when it is ready", async () => {
       toolsDirs: [],
       policiesDirs: [],
       boxes: 16,
+      enable: ["code.run"],
       acceptWatchedLimits: false,
       allowPrivateWebhooks: false,
       drainMs: 5_000,
       log: "silent",
     },
   ]);
+});
+
+test.each([
+  ["none", []],
+  ["shell.run", ["shell.run"]],
+  ["shell.run, code.run,shell.run", ["shell.run", "code.run"]],
+])("--enable %s says which privileged tools are on", async (names, enable) => {
+  const { compose, started, finish } = scriptedRuntime();
+  finish();
+  expect(await startCli(["dev", "--enable", names], { compose, cwd: "/srv" }).ended).toBe(0);
+  expect(started[0]?.enable).toEqual(enable);
+});
+
+test("--enable of something else starts nothing", async () => {
+  const { compose, started } = scriptedRuntime();
+  const run = startCli(["dev", "--enable", "shell.run,fs.write"], { compose, cwd: "/srv" });
+  expect(await run.ended).toBe(2);
+  expect([started, run.err()]).toEqual([[], expect.stringContaining(`--enable takes code.run, shell.run or none, not "fs.write"`)]);
 });
 
 test("the first signal drains, the second one ends the process at once", async () => {

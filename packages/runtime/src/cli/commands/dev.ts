@@ -4,6 +4,7 @@ import { join, relative, resolve } from "node:path";
 import { exitCodes } from "../exit-codes.ts";
 import { CliError } from "../failure.ts";
 import type { DevRuntime } from "../../compose.ts";
+import { privilegedTools } from "../../corridor/switches.ts";
 import type { Io } from "../io.ts";
 import { paintFor } from "../paint.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
@@ -18,6 +19,7 @@ interface DevFlags {
   readonly tools: readonly string[];
   readonly policies: readonly string[];
   readonly boxes: string;
+  readonly enable: string;
   readonly acceptWatchedLimits?: boolean;
   readonly allowPrivateWebhooks?: boolean;
   readonly queueWait?: string;
@@ -26,6 +28,7 @@ interface DevFlags {
 }
 
 const logs = ["json", "pretty", "silent"] as const;
+const switches: readonly string[] = privilegedTools;
 
 export function addDev(program: Command, runs: Runs): void {
   const dev = program
@@ -43,6 +46,11 @@ export function addDev(program: Command, runs: Runs): void {
       [],
     )
     .option("--boxes <count>", "boxes at once for sandbox tools; 0 starts no sandbox worker", "16")
+    .option(
+      "--enable <names>",
+      "privileged built-in tools that are on, separated by commas: code.run (its Python), shell.run; none for none",
+      "code.run",
+    )
     .option("--accept-watched-limits", "take boxes whose limits are watched, not enforced, where there are no control groups")
     .option("--allow-private-webhooks", "let webhooks go to this machine and to private networks")
     .option("--queue-wait <duration>", "how long a call may wait for a worker (30s)")
@@ -68,6 +76,7 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     toolsDirs: flags.tools.map((folder) => resolve(io.cwd, folder)),
     policiesDirs: flags.policies.map((folder) => resolve(io.cwd, folder)),
     boxes: boxesFlag(flags.boxes),
+    enable: enableFlag(flags.enable),
     acceptWatchedLimits: flags.acceptWatchedLimits === true,
     allowPrivateWebhooks: flags.allowPrivateWebhooks === true,
     ...drainFlag(flags.drain),
@@ -84,6 +93,7 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     data: dataDir,
     key_file: runtime.keyFile,
     first_start: runtime.firstStart,
+    enabled: options.enable,
   };
   if (session.json) io.stdout.write(`${JSON.stringify(ready)}\n`);
   else io.stdout.write(welcome(io, flags, runtime, dataDir));
@@ -101,6 +111,14 @@ function boxesFlag(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (!(count <= 1_000)) throw new CliError(`--boxes takes a whole number from 0 to 1000, not "${text}"`);
   return count;
+}
+
+function enableFlag(text: string): readonly string[] {
+  if (text === "none") return [];
+  const names = [...new Set(text.split(",").map((name) => name.trim()))];
+  const unknown = names.find((name) => !switches.includes(name));
+  if (unknown !== undefined) throw new CliError(`--enable takes ${switches.join(", ")} or none, not "${unknown}"`);
+  return names;
 }
 
 function queueWaitFlag(text: string | undefined): { readonly queueWaitMs?: number } {
@@ -149,6 +167,12 @@ function httpUrl(host: string, port: number): string {
   return `http://${hostPort(reachable, port)}`;
 }
 
+function enabledText(on: readonly string[]): string {
+  const off = switches.filter((name) => !on.includes(name));
+  const named = on.length === 0 ? "no privileged tool" : on.join(", ");
+  return off.length === 0 ? named : `${named}  (off: ${off.join(", ")}; --enable ${switches.join(",")} switches all on)`;
+}
+
 function welcome(io: Io, flags: DevFlags, runtime: DevRuntime, dataDir: string): string {
   const paint = paintFor(io, io.isTTY);
   const where = facts(
@@ -156,6 +180,7 @@ function welcome(io: Io, flags: DevFlags, runtime: DevRuntime, dataDir: string):
       ["http", `${httpUrl(flags.host, runtime.httpPort)}  (REST, health, metrics)`],
       ["grpc", `${hostPort(flags.host, runtime.grpcPort)}  (workers connect here)`],
       ["data", dataDir],
+      ["on", enabledText(enableFlag(flags.enable))],
       [
         "key",
         `${runtime.keyFile}  (${runtime.firstStart ? "made just now; " : ""}commands below this folder find it by themselves)`,

@@ -23,8 +23,8 @@ async function examine(session: Session, _args: readonly string[], flags: Doctor
     log: (message) => session.remark(message),
     ...(flags.acceptWatchedLimits === true ? { allowBestEffortLimits: true } : {}),
   });
-  const probes = await probeAll(backends);
-  await Promise.all(backends.map((backend) => backend.close()));
+  const probes = await probeAll(backends.all);
+  await backends.close();
   const works = Object.values(probes).some(({ ok }) => ok);
   session.print({ boxes: probes, later }, () => {
     const lines = Object.entries(probes).map(([name, probe]) => probeLine(name, probe));

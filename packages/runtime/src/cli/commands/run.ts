@@ -98,7 +98,7 @@ async function followRun(session: OnlineSession, asked: Parameters<Client["strea
     return end === undefined ? exitCodes.ok : await tellEnd(session, end.data);
   } catch (error) {
     if (!(error instanceof Interrupted)) {
-      await tellDenial(session, error);
+      tellDenial(session, error);
       throw error;
     }
     throw new Interrupted(`interrupted; the call is not cancelled by that\nnext:  signalbox calls list --tool ${asked.tool}`);

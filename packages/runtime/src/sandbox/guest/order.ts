@@ -57,7 +57,12 @@ export function readOrder(text: string): GuestOrder {
     workspaceRoot: textField(fields, "workspaceRoot"),
     nonce: textField(fields, "nonce"),
     env: envField(fields),
-    memoryBytes: numberField(fields, "memoryBytes", guest === "js" ? jsMemoryBytesMin : memoryBytesMin, guestMemoryBytesMax),
+    memoryBytes: numberField(
+      fields,
+      "memoryBytes",
+      guest === "js" ? jsMemoryBytesMin : memoryBytesMin,
+      guestMemoryBytesMax,
+    ),
     timeoutMs: numberField(fields, "timeoutMs", 1, Number.MAX_SAFE_INTEGER),
     resultBytes: numberField(fields, "resultBytes", 1, Number.MAX_SAFE_INTEGER),
     runs: numberField(fields, "runs", 1, 1_000_000),

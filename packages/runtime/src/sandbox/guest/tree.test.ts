@@ -3,7 +3,10 @@ import { describe, expect, test } from "vitest";
 import { filePaths, importedPath, lookUp, lookUpAnywhere, type TreeDir, type TreeFile, type TreeNode } from "./tree.ts";
 
 const file = (text: string): TreeFile => ({ kind: "file", sizeBytes: text.length, read: () => Buffer.from(text) });
-const dir = (entries: Readonly<Record<string, TreeNode>>): TreeDir => ({ kind: "dir", entries: new Map(Object.entries(entries)) });
+const dir = (entries: Readonly<Record<string, TreeNode>>): TreeDir => ({
+  kind: "dir",
+  entries: new Map(Object.entries(entries)),
+});
 
 const deep = dir({ "c.txt": file("c") });
 const inner = dir({ "b.txt": file("b"), deep });

@@ -3,7 +3,6 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   lstatSync,
   chmodSync,
@@ -14,8 +13,9 @@ import {
 } from "node:fs";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
+import { makePassage } from "./run-folder.ts";
 
-const others = { read: 0o4, pass: 0o1 };
+const others = { run: 0o5, pass: 0o1 };
 
 /** Whether everybody may pass through every folder above it. */
 function isReachable(path: string): boolean {
@@ -51,7 +51,7 @@ export class ReadableStore {
   constructor(folder: string, asRoot: boolean) {
     this.#folder = folder;
     this.#asRoot = asRoot;
-    mkdirSync(folder, { recursive: true, mode: 0o711 });
+    makePassage(folder);
   }
 
   #keep(key: string, from: string): string {
@@ -68,12 +68,13 @@ export class ReadableStore {
     return this.#asRoot ? this.#keep(`package ${digest}`, path) : path;
   }
 
-  /** A program or a guest of the host's; copied only where a folder above it is closed. */
+  /** A program of the host's, copied only where its mode or a folder above it is closed; a folder of programs always. */
   program(path: string): string {
     const real = realpathSync(path);
-    if (!this.#asRoot || isReachable(real)) return real;
-    const { size, mtimeMs } = statSync(real);
-    return this.#keep(`program ${real} ${size} ${mtimeMs}`, real);
+    const stat = statSync(real);
+    const open = stat.isFile() && (stat.mode & others.run) === others.run && isReachable(real);
+    if (!this.#asRoot || open) return real;
+    return this.#keep(`program ${real} ${stat.size} ${stat.mtimeMs}`, real);
   }
 
   /** One input file, for one box; the copy stands in the folder of the box and goes with it. */

@@ -1,10 +1,12 @@
 // The folder of this process's boxes, named so that anybody can tell whether its owner still lives; and what dead owners left.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { groupParents, type CgroupLayout } from "./cgroup-layout.ts";
 import { removeGroup } from "./cgroup.ts";
 import { isAlive, processId, type ProcessId } from "./processes.ts";
 
+/** Beside the owners: all workers of a host share the numbers. */
+export const uidsFolder = "uids";
 const ownerPrefix = "signalbox-";
 
 export function ownerName({ pid, startedAt }: ProcessId, instance: number): string {
@@ -39,6 +41,22 @@ export interface RunFolder {
 /** Others may pass through, and see nothing: a box's user must reach what is bound from here. */
 const passage = 0o711;
 
+/** Whatever this process's umask says. */
+export function makePassage(path: string): void {
+  mkdirSync(path, { recursive: true });
+  chmodSync(path, passage);
+}
+
+/**
+ * In a folder that somebody else could have made first (below /tmp), his files would stand for the filter and the starters.
+ * @throws Error when others own the folder or may write to it
+ */
+function mustBeOurs(root: string): void {
+  const stat = lstatSync(root);
+  if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & 0o022) !== 0)
+    throw new Error(`${root} is not a folder of this user alone: remove it, or choose another run folder`);
+}
+
 export function makeRunFolder(root: string, owner: string): RunFolder {
   const path = join(root, owner);
   const folder: RunFolder = {
@@ -49,8 +67,10 @@ export function makeRunFolder(root: string, owner: string): RunFolder {
     stubs: join(path, "stubs"),
     filter: join(path, "filter.bpf"),
   };
-  mkdirSync(root, { recursive: true, mode: passage });
-  for (const each of [path, folder.boxes, folder.etc, folder.stubs]) mkdirSync(each, { mode: passage });
+  // What was there before is its operator's: the probe says so when boxes cannot pass.
+  if (!existsSync(root)) makePassage(root);
+  mustBeOurs(root);
+  for (const each of [path, folder.boxes, folder.etc, folder.stubs]) makePassage(each);
   mkdirSync(folder.fifos, { mode: 0o700 });
   return folder;
 }
@@ -63,7 +83,10 @@ const etcFiles: Readonly<Record<string, string>> = {
 };
 
 export function writeReadable(folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o644 });
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), text);
+    chmodSync(join(folder, name), 0o644);
+  }
 }
 
 export function writeEtc(folder: string): readonly string[] {
@@ -87,7 +110,17 @@ export function reap(root: string, layout: CgroupLayout): readonly string[] {
     rmSync(join(root, name), { recursive: true, force: true });
     reaped.add(name);
   }
+  reapUids(join(root, uidsFolder), dead);
   return [...reaped];
+}
+
+/** Numbers of users that dead owners' boxes had. */
+function reapUids(folder: string, dead: (owner: string) => boolean): void {
+  for (const uid of list(folder)) {
+    const [owner] = list(join(folder, uid));
+    // Without an owner it is being taken or given this moment.
+    if (owner !== undefined && dead(owner)) rmSync(join(folder, uid), { recursive: true, force: true });
+  }
 }
 
 function list(folder: string): readonly string[] {

@@ -9,7 +9,12 @@ import type { Batch, StreamEvent } from "../../../stream/types.ts";
 
 const path = `/v1/executions/${scriptedCallId}/stream`;
 const empty: Batch = { gap: null, events: [], end: null, leaving: false };
-const said = (seq: number, text = "x"): StreamEvent => ({ seq, at: scriptedAt, type: "stdout", dataJson: JSON.stringify({ text }) });
+const said = (seq: number, text = "x"): StreamEvent => ({
+  seq,
+  at: scriptedAt,
+  type: "stdout",
+  dataJson: JSON.stringify({ text }),
+});
 const end = { seq: 3, at: scriptedAt, call: scriptedCall() };
 
 /** A call in the test's hands: what is pushed comes next, and what the door does with its follower is told. */
@@ -53,7 +58,8 @@ async function following(replaced: Partial<Service> = {}): Promise<{ door: OpenD
   return { door, followed };
 }
 
-const get = (headers = ""): string => `GET ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer alice-token\r\n${headers}\r\n`;
+const get = (headers = ""): string =>
+  `GET ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer alice-token\r\n${headers}\r\n`;
 
 describe("reading", () => {
   test("events in order, then the record with every digit, then the end of the answer", async () => {
@@ -65,9 +71,15 @@ describe("reading", () => {
     expect(heard.headers.get("x-accel-buffering")).toBe("no");
     const [hello, start, stdout, done, rest] = heard.text.split("\n\n");
     expect(hello).toBe("retry: 1000");
-    expect(start).toBe('id: 1\nevent: start\ndata: {"seq":1,"ts":"2026-01-02T03:04:05.002Z","data":{"sandbox":"application","worker":"wrk_1","attempt":1}}');
-    expect(stdout).toBe('id: 2\nevent: stdout\ndata: {"seq":2,"ts":"2026-01-02T03:04:05.010Z","data":{"text":"half way\\n"}}');
-    expect(done).toMatch(/^id: 3\nevent: done\ndata: \{"seq":3,"ts":"2026-01-02T03:04:05.030Z","data":\{"execution_id":"exec_/);
+    expect(start).toBe(
+      'id: 1\nevent: start\ndata: {"seq":1,"ts":"2026-01-02T03:04:05.002Z","data":{"sandbox":"application","worker":"wrk_1","attempt":1}}',
+    );
+    expect(stdout).toBe(
+      'id: 2\nevent: stdout\ndata: {"seq":2,"ts":"2026-01-02T03:04:05.010Z","data":{"text":"half way\\n"}}',
+    );
+    expect(done).toMatch(
+      /^id: 3\nevent: done\ndata: \{"seq":3,"ts":"2026-01-02T03:04:05.030Z","data":\{"execution_id":"exec_/,
+    );
     expect(done).toContain('"output":{"n":9007199254740993}');
     expect(rest).toBe("");
   });
@@ -80,7 +92,9 @@ describe("reading", () => {
     followed.push({ events: [said(1, "first")] });
     await wire.until('{"text":"first"}');
     followed.push({ gap: { from: 2, to: 8 }, events: [said(9)], end });
-    expect(await wire.until("event: done")).toContain('id: 8\nevent: gap\ndata: {"from":2,"to":8}\n\nid: 9\nevent: stdout\n');
+    expect(await wire.until("event: done")).toContain(
+      'id: 8\nevent: gap\ndata: {"from":2,"to":8}\n\nid: 9\nevent: stdout\n',
+    );
     expect(followed.words).toEqual(["close"]);
   });
 
@@ -157,19 +171,28 @@ describe("who may", () => {
     const door = await openDoor();
     expect((await door.ask("GET", path, { token: null })).status).toBe(401);
     const heard = await door.ask("GET", path, { token: "vic-token" });
-    expect([heard.status, heard.json]).toMatchObject([403, { error: { details: { any_of: ["calls:read", "tools:invoke"] } } }]);
+    expect([heard.status, heard.json]).toMatchObject([
+      403,
+      { error: { details: { any_of: ["calls:read", "tools:invoke"] } } },
+    ]);
     expect(door.service.reached.map(({ method }) => method)).not.toContain("follow");
   });
 
   test.each(["POST", "PUT", "DELETE"])("%s is not taken", async (method) => {
     const door = await openDoor();
     const heard = await door.ask(method, path);
-    expect([heard.status, heard.json]).toMatchObject([404, { error: { code: "route_not_found", details: { allowed_methods: ["GET"] } } }]);
+    expect([heard.status, heard.json]).toMatchObject([
+      404,
+      { error: { code: "route_not_found", details: { allowed_methods: ["GET"] } } },
+    ]);
   });
 
   test("HEAD is not taken, and opens no stream", async () => {
     const door = await openDoor();
-    const answer = await fetch(`http://127.0.0.1:${door.port}${path}`, { method: "HEAD", headers: { authorization: "Bearer alice-token" } });
+    const answer = await fetch(`http://127.0.0.1:${door.port}${path}`, {
+      method: "HEAD",
+      headers: { authorization: "Bearer alice-token" },
+    });
     expect(answer.status).toBe(404);
     expect(door.service.reached.map(({ method }) => method)).not.toContain("follow");
   });
@@ -234,7 +257,10 @@ describe("going away", () => {
     // The last chunk of a chunked body is what says that it is whole.
     expect(all.endsWith("0\r\n\r\n")).toBe(false);
     expect(followed.words).toEqual(["close"]);
-    expect(await door.line(({ level }) => level === "error")).toMatchObject({ message: "a stream broke off", route: "/v1/executions" });
+    expect(await door.line(({ level }) => level === "error")).toMatchObject({
+      message: "a stream broke off",
+      route: "/v1/executions",
+    });
   });
 });
 

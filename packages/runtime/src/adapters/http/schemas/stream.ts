@@ -6,11 +6,7 @@ import { faultAt } from "./check.ts";
 const seqText = /^[0-9]{1,15}$/;
 
 export const streamQuery = z.strictObject({
-  after_seq: z
-    .string()
-    .regex(seqText, { error: "must be a whole number of at least 0" })
-    .transform(Number)
-    .optional(),
+  after_seq: z.string().regex(seqText, { error: "must be a whole number of at least 0" }).transform(Number).optional(),
 });
 
 /** What a browser's EventSource sends when it comes back. */

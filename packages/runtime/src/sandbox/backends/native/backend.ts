@@ -6,7 +6,7 @@ import { findCgroups } from "../../host/cgroup-layout.ts";
 import { removeGroup } from "../../host/cgroup.ts";
 import { FifoStock } from "../../host/fifos.ts";
 import { ReadableStore } from "../../host/readable.ts";
-import { makeRunFolder, newOwnerName, reap, writeEtc, writeReadable } from "../../host/run-folder.ts";
+import { makeRunFolder, newOwnerName, reap, uidsFolder, writeEtc, writeReadable } from "../../host/run-folder.ts";
 import { Uids } from "../../host/uids.ts";
 import { limitProblems } from "../../limits.ts";
 import { Pool } from "../../pool.ts";
@@ -84,7 +84,7 @@ export class NativeBackend implements SandboxBackend {
       folder,
       store: new ReadableStore(join(folder.path, "store"), asRoot),
       fifos: new FifoStock(folder.fifos),
-      uids: asRoot ? new Uids(join(this.#root, "uids"), this.#owner, process.pid * 64) : null,
+      uids: asRoot ? new Uids(join(this.#root, uidsFolder), this.#owner, process.pid * 64) : null,
       nodePath: this.#options.nodePath ?? null,
       pythonPath: findPython(),
       guests: this.#options.guests ?? {},
@@ -194,8 +194,11 @@ export class NativeBackend implements SandboxBackend {
     };
     const destroy = async (): Promise<void> => {
       await this.#remove(box);
-      this.#cradles?.refill();
-      this.#pool?.refill();
+      // Each costs a fork, which nobody who waits for this end should pay.
+      setImmediate(() => {
+        this.#cradles?.refill();
+        this.#pool?.refill();
+      });
     };
     return { boxId: spec.boxId, warm, run, destroy };
   }

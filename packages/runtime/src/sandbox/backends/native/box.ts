@@ -31,7 +31,7 @@ export class Box {
     this.#host = host;
     this.#spec = spec;
     this.#cradle = cradle;
-    this.held = heldLimits(spec.limits);
+    this.held = heldLimits(spec.limits, spec.egressSocket !== null);
   }
 
   /**
@@ -89,7 +89,7 @@ export class Box {
 
   #parts(files: readonly BoxFile[]): BoxParts {
     const { store, folder, guests, nodePath } = this.#host;
-    const { runtime, package: code } = this.#spec;
+    const { runtime, package: code, egressSocket } = this.#spec;
     const guest = runtime === "js" || runtime === "wasm" ? guests[runtime] : undefined;
     return {
       disk: join(this.#cradle.folder, "disk"),
@@ -99,6 +99,7 @@ export class Box {
       package: code === null ? null : store.package(code.path, code.digest),
       guest: guest === undefined ? null : store.program(guest.folder),
       node: runtime === "exec" || runtime === "python" || nodePath === null ? null : store.program(nodePath),
+      egress: egressSocket === null ? null : this.#cradle.adopt(egressSocket),
       files: files.map((file, index) => ({ ...file, hostPath: store.file(file.hostPath, this.#cradle.folder, index) })),
       ...system(),
     };

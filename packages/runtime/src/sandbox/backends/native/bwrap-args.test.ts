@@ -22,6 +22,7 @@ const parts: BoxParts = {
   package: "/store/p",
   guest: null,
   node: null,
+  egress: null,
   files: [{ path: "in/a", hostPath: "/h/a" }],
   systemLinks: { bin: "usr/bin" },
   systemFolders: [],

@@ -1,6 +1,6 @@
 // The box as arguments of bubblewrap: what stands in it, what it may see, and nothing else.
 import type { BoxFile, BoxSpec } from "../../types.ts";
-import { inside } from "./starters.ts";
+import { bridgePort, inside } from "./starters.ts";
 
 /** What was prepared on the host for one box. */
 export interface BoxParts {
@@ -13,6 +13,7 @@ export interface BoxParts {
   readonly package: string | null;
   readonly guest: string | null;
   readonly node: string | null;
+  readonly egress: string | null;
   readonly files: readonly BoxFile[];
   /** Top-level folders of the host's system that are links into /usr (name → target), and those that are folders. */
   readonly systemLinks: Readonly<Record<string, string>>;
@@ -30,8 +31,12 @@ const baseEnv = {
   LANG: "C.UTF-8",
 };
 
+const proxy = `http://127.0.0.1:${bridgePort}`;
+/** Programs know one spelling or the other. */
+const proxyEnv = { http_proxy: proxy, https_proxy: proxy, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, no_proxy: "" };
+
 export function bwrapArgs(spec: BoxSpec, parts: BoxParts): readonly string[] {
-  const env = { ...baseEnv, ...spec.env };
+  const env = { ...baseEnv, ...(parts.egress === null ? {} : proxyEnv), ...spec.env };
   return [
     ...words("--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv"),
     ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
@@ -48,7 +53,7 @@ export function bwrapArgs(spec: BoxSpec, parts: BoxParts): readonly string[] {
     ...bound(parts.node, `${inside.bin}/node`),
     ...bound(parts.guest, inside.guest),
     ...bound(parts.package, inside.package),
-    ...bound(spec.egressSocket, inside.egress),
+    ...bound(parts.egress, inside.egress),
     ...parts.files.flatMap(({ path, hostPath }) => ["--ro-bind", hostPath, `/workspace/${path}`]),
     ...words("--remount-ro /dev --remount-ro / --chdir /workspace"),
     ...words("--uid 65534 --gid 65534 --cap-drop ALL --hostname box"),

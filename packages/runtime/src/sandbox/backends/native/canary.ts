@@ -105,6 +105,10 @@ const hints: readonly (readonly [said: RegExp, remedy: string])[] = [
     /(new namespace failed|No permissions to create new namespace|unshare failed: No space)/,
     "sysctl -w user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1",
   ],
+  [
+    /Can't find source path .*Permission denied/,
+    "choose a run folder that everybody may pass through, with all above it (chmod o+x); the default for root is /run/signalbox",
+  ],
   [/mount proc/, "run the worker outside of a container, or in one with --security-opt systempaths=unconfined"],
   [/mount:.*(permission denied|must be superuser)/, "run the worker with CAP_SYS_ADMIN, or as an ordinary user"],
 ];

@@ -1,10 +1,11 @@
 // What every box begins as, whatever it will be for: a folder, a user, a control group, pipes, and a launcher that waits for its order.
 import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, closeSync, linkSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { Cgroup } from "../../host/cgroup.ts";
 import type { PipeEnds } from "../../host/fifos.ts";
+import { makePassage } from "../../host/run-folder.ts";
 import { launcherArgs } from "./launcher.ts";
 import { Lines, readPipe, type Reading } from "./streams.ts";
 import { fds, type NativeHost } from "./types.ts";
@@ -54,8 +55,8 @@ export class Cradle {
       if (this.#uid !== null) host.uids?.give(this.#uid);
       throw error;
     }
-    mkdirSync(this.folder, { mode: 0o711 });
-    mkdirSync(join(this.folder, "disk"), { mode: 0o711 });
+    makePassage(this.folder);
+    makePassage(join(this.folder, "disk"));
     const pipes = this.#openPipes();
     this.#child = this.#spawn(pipes);
     this.exit = new Promise((resolve) => {
@@ -121,6 +122,25 @@ export class Cradle {
 
   order(bytes: Uint8Array): void {
     this.#order?.end(bytes);
+  }
+
+  /**
+   * Brings a socket to where this box's user, and nobody else on the host, can connect to it.
+   * @returns the path to bind
+   */
+  adopt(socket: string): string {
+    if (this.#uid === null) return socket;
+    let path = join(this.folder, "egress.sock");
+    try {
+      linkSync(socket, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+      // On another file system: its folders decide whether the box can reach it, and bubblewrap says so when it cannot.
+      path = socket;
+    }
+    chownSync(path, this.#uid, this.#uid);
+    chmodSync(path, 0o600);
+    return path;
   }
 
   /** Our ends, for the one run. */

@@ -45,15 +45,25 @@ export const starterFiles = { "node.cjs": node, "python.py": python } as const;
  */
 export function commandOf(spec: BoxSpec, host: NativeHost): readonly string[] {
   const command = runtimeCommand(spec, host);
-  // Counted in the box's own user namespace, so that what else this user runs does not count.
-  return host.layout.mode === "none"
-    ? ["/bin/sh", "-c", holdProcesses(spec.limits.pids), "signalbox", ...command]
-    : command;
+  const before = [
+    // Counted in the box's own user namespace, so that what else this user runs does not count.
+    ...(host.layout.mode === "none" ? [holdProcesses(spec.limits.pids)] : []),
+    ...(spec.egressSocket === null ? [] : [bridge]),
+  ];
+  return before.length === 0 ? command : ["/bin/sh", "-c", `${before.join("\n")}\nexec "$@"`, "signalbox", ...command];
 }
+
+/** Where tools that know HTTP proxies find the egress gateway; others dial its socket. */
+export const bridgePort = 3_128;
+/** In hexadecimal, as /proc/net/tcp lists who listens. */
+const bridgePortHex = bridgePort.toString(16).toUpperCase().padStart(4, "0");
+const bridge = `command -v socat >/dev/null || { echo "socat is not installed on this host: apt-get install -y socat" >&2; exit 126; }
+socat TCP-LISTEN:${bridgePort},bind=127.0.0.1,reuseaddr,fork UNIX-CONNECT:${inside.egress} <&- >/dev/null 2>&1 ${fds.result}>&- ${fds.events}>&- ${fds.go}<&- &
+until grep -q ':${bridgePortHex} .* 0A ' /proc/net/tcp; do kill -0 $! || exit 126; done`;
 
 /** One more than the limit, so that reaching it can be seen; process 1 counts too. Shells name the limit differently. */
 const holdProcesses = (pids: number): string =>
-  `{ ulimit -u ${pids + 2} || ulimit -p ${pids + 2}; } 2>/dev/null || exit 126; exec "$@"`;
+  `{ ulimit -u ${pids + 2} || ulimit -p ${pids + 2}; } 2>/dev/null || exit 126`;
 
 function runtimeCommand(spec: BoxSpec, host: NativeHost): readonly string[] {
   const entry = `${inside.package}/${spec.entry}`;

@@ -24,7 +24,11 @@ const evalFlags = { script: 0, compileOnly: 1 << 5, topLevelAwait: 1 << 7 } as c
 export function evaluate(realm: Realm, source: GuestSource, env: Readonly<Record<string, string>>): string {
   const { context, prelude } = realm;
   const { input, context: callContext, secrets } = source;
-  call(realm, prelude.begin, ...[input, input, callContext, secrets, JSON.stringify(env)].map((text) => context.newString(text)));
+  call(
+    realm,
+    prelude.begin,
+    ...[input, input, callContext, secrets, JSON.stringify(env)].map((text) => context.newString(text)),
+  );
   const value = settled(realm, valueOf(realm, source));
   return context.getString(call(realm, prelude.finish, value));
 }
@@ -103,7 +107,7 @@ function fail(realm: Realm, error: QuickJSHandle): never {
 }
 
 /** What was thrown, as text that the guest's own realm makes of it. */
-export function thrown(realm: Realm, error: QuickJSHandle): string {
+function thrown(realm: Realm, error: QuickJSHandle): string {
   const { context, prelude } = realm;
   const result = context.callFunction(prelude.describe, context.undefined, error);
   if (result.error) return "something was thrown that cannot be described";

@@ -57,7 +57,9 @@ export function bindHost(context: QuickJSContext, parts: HostParts): QuickJSHand
   };
   const host = context.newObject();
   for (const [name, call] of Object.entries(functions)) {
-    context.newFunction(name, (...handles) => call(...handles)).consume((handle) => context.setProp(host, name, handle));
+    context
+      .newFunction(name, (...handles) => call(...handles))
+      .consume((handle) => context.setProp(host, name, handle));
   }
   context.newNumber(parts.resultCharsMax).consume((handle) => context.setProp(host, "resultCharsMax", handle));
   return host;

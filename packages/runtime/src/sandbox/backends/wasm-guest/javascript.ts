@@ -13,7 +13,7 @@ import { preludeSource } from "../../guest/javascript/prelude.ts";
 import { codeFileName, type GuestSource } from "../../guest/javascript/source.ts";
 import { importedPath, lookUp, type GuestFolders } from "../../guest/tree.ts";
 import { pageBytes } from "../../guest/wasi/binary.ts";
-import { evaluate, thrown, type Realm } from "./javascript-evaluate.ts";
+import { evaluate, type Realm } from "./javascript-evaluate.ts";
 import { bindHost, type HostPorts } from "./javascript-host.ts";
 import { createVerdict } from "./javascript-verdict.ts";
 import { wasm, type WasmModule } from "./engine.ts";
@@ -81,12 +81,15 @@ export async function readyJs(engine: WasmModule, limits: JsLimits, ports: JsPor
 const warmCode = `const seen = []; for (const each of [1, 2.5, "a", { b: [true, null] }]) seen.push(JSON.stringify(each));
 function main(input) { return Promise.resolve({ input, seen, text: \`\${new Date(0).toISOString()}\`.replace(/T.*/, "") }); }`;
 
+/** Whatever the tool's own limits are. */
+const warmLimits: JsLimits = { memoryBytes: 2 * pagesMin * pageBytes, timeoutMs: 5_000, resultBytes: 1_024 };
+
 /**
  * Runs a little code in an instance that is thrown away. The host compiles the engine's functions when they are first
  * called, once for all instances: a guest that was parked after this has most of that behind it.
  */
-export async function warmUp(engine: WasmModule, limits: JsLimits, monotonicMs: () => number): Promise<void> {
-  const ready = await readyJs(engine, limits, { write: () => undefined, event: () => undefined, monotonicMs });
+export async function warmUp(engine: WasmModule, monotonicMs: () => number): Promise<void> {
+  const ready = await readyJs(engine, warmLimits, { write: () => undefined, event: () => undefined, monotonicMs });
   const none: GuestFolders["package"] = { kind: "dir", entries: new Map() };
   const source: GuestSource = { code: warmCode, fileName: codeFileName, input: "1", context: "{}", secrets: "{}" };
   const { reason } = ready.run(source, { package: none, workspace: none }, {});
@@ -101,15 +104,24 @@ function layPrelude(context: QuickJSContext, host: Parameters<QuickJSContext["se
   return { begin: part("begin"), finish: part("finish"), describe: part("describe") };
 }
 
-/** Packaged tools import their own files, by relative paths, from the package alone. */
+/** No path in a package begins like this. */
+const foreign = "//";
+
+/**
+ * Packaged tools import their own files, by relative paths, from the package alone. The engine loses an error that resolving
+ * a name ends with, so a name that leads elsewhere is resolved to one that cannot be loaded.
+ */
 function importFrom(runtime: QuickJSRuntime, folders: GuestFolders): void {
   runtime.setModuleLoader(
     (name) => {
+      if (name.startsWith(foreign)) {
+        const asked = JSON.stringify(name.slice(foreign.length));
+        return { error: new Error(`${asked} cannot be imported: only files of the package can, by a relative path`) };
+      }
       const found = lookUp([folders.package], name);
       if (!found.found || found.node.kind !== "file") return { error: new Error(`the package has no file ${name}`) };
       return new TextDecoder().decode(found.node.read());
     },
-    (from, name) =>
-      importedPath(from, name) ?? { error: new Error(`only files of the package can be imported, by a relative path`) },
+    (from, name) => importedPath(from, name) ?? `${foreign}${name}`,
   );
 }

@@ -32,7 +32,7 @@ const monotonicMs = (): number => performance.now();
 
 async function jsMaker(order: GuestOrder): Promise<() => Promise<Guest>> {
   const engine = await compileEngine();
-  await warmUp(engine, order, monotonicMs);
+  await warmUp(engine, monotonicMs);
   const reader = createFolderReader();
   const packaged = reader.read(order.packageRoot);
   const isCode = order.entry === codeEntry;

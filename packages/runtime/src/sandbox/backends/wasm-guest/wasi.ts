@@ -44,7 +44,10 @@ function shapeProblem(module: WasmModule): string | null {
 export type WasiPorts = Omit<Preview1Ports, "memory">;
 
 /** Runs to the module's end. A loop without end is the clock's affair, outside: no engine can be asked to stop from within. */
-export function runWasi({ module, memoryBytes }: Extract<ReadyWasi, { readonly ok: true }>, ports: WasiPorts): GuestEnd {
+export function runWasi(
+  { module, memoryBytes }: Extract<ReadyWasi, { readonly ok: true }>,
+  ports: WasiPorts,
+): GuestEnd {
   let memory: WasmMemory | null = null;
   const imports = createPreview1({ ...ports, memory: () => memory?.buffer ?? new ArrayBuffer(0) });
   const used = (): number => memory?.buffer.byteLength ?? 0;
@@ -57,7 +60,9 @@ export function runWasi({ module, memoryBytes }: Extract<ReadyWasi, { readonly o
     const limit = Math.floor(memoryBytes / pageBytes) * pageBytes;
     if (error instanceof GuestExit) {
       if (error.code === 0) return { reason: "done", resultText: null };
-      return isFull(used(), limit) ? overMemory(limit) : { reason: "exited", code: error.code & 0xff || failedExitCode };
+      return isFull(used(), limit)
+        ? overMemory(limit)
+        : { reason: "exited", code: error.code & 0xff || failedExitCode };
     }
     if (!isModulesDoing(error)) throw error;
     if (isUnreachable(error) && isHalfFull(used(), limit)) return overMemory(limit);

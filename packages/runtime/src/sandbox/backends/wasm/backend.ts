@@ -68,9 +68,7 @@ export class WasmBackend implements SandboxBackend {
   async #find(): Promise<Held> {
     const { outer, withoutOuterBox } = this.#options;
     const probed: Probe =
-      outer === null
-        ? { ok: false, reason: "this host has no native boxes", remedy: null }
-        : await outer.probe();
+      outer === null ? { ok: false, reason: "this host has no native boxes", remedy: null } : await outer.probe();
     if (outer !== null && probed.ok) return { outer, probe: { ...probed, rank: backendRanks.wasm } };
     if (probed.ok) throw new Error("a backend that is not there cannot be fine");
     if (withoutOuterBox !== true) {

@@ -54,9 +54,34 @@ export function nodeArgs(readable: readonly string[]): readonly string[] {
   ];
 }
 
+const prefix = "signalbox-guest-";
+
+/** Removes what workers left that were killed; a number that somebody else has by now keeps its folder a while longer. */
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(prefix))) {
+    const owner = /^(\d+)-/.exec(name.slice(prefix.length))?.[1];
+    if (owner === undefined || isAlive(Number(owner))) continue;
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true });
+    } catch {
+      // Another user's: it is his to remove.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
 /** @param parent where the folder is made; the system's folder for temporary files if not given */
 export function makeGuestFolder(parent = tmpdir()): GuestFolder {
-  const path = mkdtempSync(join(parent, "signalbox-guest-"));
+  sweep(parent);
+  const path = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
   // Readable for the users of boxes; there is nothing secret in it.
   chmodSync(path, 0o755);
   const program = fileURLToPath(new URL("../..", import.meta.url));
@@ -66,7 +91,12 @@ export function makeGuestFolder(parent = tmpdir()): GuestFolder {
   for (const [name, wanted] of Object.entries(packages)) copyPackage(name, wanted, join(path, "node_modules", name));
   writeFileSync(join(path, "package.json"), JSON.stringify({ type: "module", private: true }));
   const entry = join("sandbox", "backends", "wasm-guest", `main${extname(fileURLToPath(import.meta.url))}`);
-  const guest: Guest = { folder: path, entry, nodeArgs: nodeArgs(["/guest", "/package", "/workspace"]), parksItself: true };
+  const guest: Guest = {
+    folder: path,
+    entry,
+    nodeArgs: nodeArgs(["/guest", "/package", "/workspace"]),
+    parksItself: true,
+  };
   return {
     path,
     entry,

@@ -9,7 +9,8 @@ const own = { memoryBytes: 192 * 1024 * 1024, pids: 24, fds: 32 } as const;
 /** What is wrong with a spec for a guest, in words; empty = good. */
 export function guestProblems(spec: BoxSpec): readonly string[] {
   const problems: string[] = [];
-  if (spec.runtime !== "js" && spec.runtime !== "wasm") problems.push(`a guest has the runtime js or wasm, not ${spec.runtime}`);
+  if (spec.runtime !== "js" && spec.runtime !== "wasm")
+    problems.push(`a guest has the runtime js or wasm, not ${spec.runtime}`);
   const isCode = spec.runtime === "js" && spec.entry === codeEntry;
   if (!isCode && spec.package === null) problems.push(`the entry ${JSON.stringify(spec.entry)} needs a package`);
   if (spec.egressSocket !== null) problems.push("a guest has no network: a tool that needs one needs another backend");

@@ -182,7 +182,11 @@ function connect(
   const stdout = new CappedStream(capped, 0, (chunk) => io.stdout(chunk));
   const stderr = new CappedStream(capped, tailBytes, (chunk) => io.stderr(chunk));
   const result = new WholeText(limits.resultBytes, over(limits.resultBytes));
-  const lines = new Lines(eventBytesMax, over(limits.outputBytes), (line) => io.event(line));
+  let eventBytes = 0;
+  const lines = new Lines(eventBytesMax, over(limits.outputBytes), (line) => {
+    eventBytes += line.length;
+    return eventBytes > bytesKill ? over(bytesKill)(eventBytes) : io.event(line);
+  });
   const fromStdout = invocation.resultFrom === "stdout";
   const read = Promise.all([
     drain(child.stdio[1], (chunk) => (fromStdout ? result.push(chunk) : stdout.push(chunk))),

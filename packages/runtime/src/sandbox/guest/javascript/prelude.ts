@@ -4,8 +4,9 @@
 export const resultDepthMax = 64;
 /** Of one `console` line. */
 export const printedCharsMax = 64 * 1024;
-/** Of the payload of `emit` and of the value of `partial`. */
+/** What the reader of these lines takes: more would be dropped there, with a word in the call's log only. */
 export const payloadCharsMax = 256 * 1024;
+export const partialCharsMax = 64 * 1024;
 
 /**
  * Source of a function that takes the host's few functions, lays out the globals, and returns what the host calls later:
@@ -16,6 +17,8 @@ export const preludeSource = String.raw`(function (host) {
 "use strict";
 const { parse, stringify } = JSON;
 const { isArray } = Array;
+const { isView } = ArrayBuffer;
+const [NumberClass, StringClass, BooleanClass] = [Number, String, Boolean];
 const { keys, defineProperty } = Object;
 const show = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 const tooDeep = ${resultDepthMax};
@@ -23,62 +26,66 @@ const kinds = [[Map, "a Map (return Object.fromEntries(map))"], [Set, "a Set (re
   [RegExp, "a regular expression"], [ArrayBuffer, "bytes (return Array.from(bytes) or text)"],
   [WeakMap, "a WeakMap"], [WeakSet, "a WeakSet"], [Error, "an Error (return its message, or throw it)"]];
 
-// A value as JSON text: nothing is dropped or bent without a word, and a BigInt keeps all its digits.
+// A value as JSON text: nothing is dropped or bent without a word, and a BigInt keeps all its digits. No method of a list or a
+// text is called on the way: the tool may have put its own in their place.
 const toJson = (root, what, charsMax) => {
-  const pieces = [];
-  const open = [];
-  let size = 0;
-  const put = (text) => {
-    size += text.length;
-    if (size > charsMax) {
-      if (what === "result") host.tooLarge(size);
+  let text = "";
+  const put = (piece) => {
+    text += piece;
+    if (text.length > charsMax) {
+      if (what === "result") host.tooLarge(text.length);
       throw new RangeError("the " + what + " is larger than " + charsMax + " characters");
     }
-    pieces.push(text);
   };
   const refuse = (path, why) => { throw new TypeError("the " + what + " is not JSON: " + path + " is " + why); };
-  const walk = (given, path, name) => {
+  const check = (value, path, above) => {
+    let depth = 0;
+    for (let each = above; each !== null; each = each.above) {
+      if (each.value === value) refuse(path, "inside itself");
+      depth++;
+    }
+    if (depth >= tooDeep) refuse(path, "deeper than " + tooDeep + " levels");
+    for (let at = 0; at < kinds.length; at++) if (value instanceof kinds[at][0]) refuse(path, kinds[at][1]);
+    if (isView(value)) refuse(path, "bytes (return Array.from(bytes) or text)");
+  };
+  const walk = (given, path, name, above) => {
     let value = given;
     if (value !== null && (typeof value === "object" || typeof value === "bigint") && typeof value.toJSON === "function") value = value.toJSON(name);
     switch (typeof value) {
       case "string": return put(stringify(value));
       case "boolean": return put(value ? "true" : "false");
-      case "bigint": return put(value.toString());
-      case "number": return value - value === 0 ? put(stringify(value)) : refuse(path, String(value));
+      case "bigint": return put("" + value);
+      case "number": return value - value === 0 ? put(stringify(value)) : refuse(path, "" + value);
       case "undefined": return put("null");
       case "object": break;
       default: return refuse(path, "a " + typeof value);
     }
     if (value === null) return put("null");
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return walk(value.valueOf(), path, name);
-    if (open.includes(value)) refuse(path, "inside itself");
-    if (open.length >= tooDeep) refuse(path, "deeper than " + tooDeep + " levels");
-    for (const [kind, said] of kinds) if (value instanceof kind) refuse(path, said);
-    if (ArrayBuffer.isView(value)) refuse(path, "bytes (return Array.from(bytes) or text)");
-    open.push(value);
+    if (value instanceof NumberClass || value instanceof StringClass || value instanceof BooleanClass) return walk(value.valueOf(), path, name, above);
+    check(value, path, above);
+    const here = { value, above };
     if (isArray(value)) {
       put("[");
       for (let at = 0; at < value.length; at++) {
         if (at > 0) put(",");
-        walk(value[at], path + "[" + at + "]", String(at));
+        walk(value[at], path + "[" + at + "]", "" + at, here);
       }
-      put("]");
-    } else {
-      put("{");
-      let first = true;
-      for (const key of keys(value)) {
-        const member = value[key];
-        if (member === undefined) continue;
-        put((first ? "" : ",") + stringify(key) + ":");
-        first = false;
-        walk(member, path + "." + key, key);
-      }
-      put("}");
+      return put("]");
     }
-    open.pop();
+    put("{");
+    const names = keys(value);
+    let first = true;
+    for (let at = 0; at < names.length; at++) {
+      const member = value[names[at]];
+      if (member === undefined) continue;
+      put((first ? "" : ",") + stringify(names[at]) + ":");
+      first = false;
+      walk(member, path + "." + names[at], names[at], here);
+    }
+    put("}");
   };
-  walk(root, "$", "");
-  return pieces.join("");
+  walk(root, "$", "", null);
+  return text;
 };
 
 // For people, not for machines.
@@ -122,7 +129,7 @@ show("console", { log: out, info: out, debug: out, dir: out, table: out, warn: e
   assert: (good, ...values) => { if (!good) err("assertion failed", ...values); } });
 
 // One line of descriptor 4 has one member that says what it is.
-const event = (kind, value) => host.event("{\"" + kind + "\":" + toJson(value, kind, ${payloadCharsMax}) + "}");
+const event = (kind, value) => host.event("{\"" + kind + "\":" + toJson(value, kind, kind === "partial" ? ${partialCharsMax} : ${payloadCharsMax}) + "}");
 show("progress", (percent, message = "") => {
   const number = Number(percent);
   event("progress", { percent: number > 0 ? Math.min(100, number) : 0, message: String(message).slice(0, 1000) });

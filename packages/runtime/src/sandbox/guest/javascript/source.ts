@@ -17,7 +17,9 @@ export const codeCharsMax = 1024 * 1024;
 /** The file name under which source from the arguments goes. */
 export const codeFileName = "code.js";
 
-export type SourceRead = { readonly ok: true; readonly source: GuestSource } | { readonly ok: false; readonly message: string };
+export type SourceRead =
+  | { readonly ok: true; readonly source: GuestSource }
+  | { readonly ok: false; readonly message: string };
 
 /** A packaged tool: the request's `args` are its input. */
 export function packagedSource(requestJson: string, entry: string, code: string): SourceRead {

@@ -31,7 +31,10 @@ describe("tables", () => {
     expect(bounded([4, 4, 1, 0x70, 0, 1])).toEqual([4, 7, 1, 0x70, 1, 1, 0xa0, 0x8d, 0x06]);
   });
   test("that are huge, many, or of other kinds are refused", () => {
-    expect(bounded([4, 7, 1, 0x70, 0, 0x80, 0xad, 0xe2, 0x04])).toEqual([expect.stringContaining("10000000 entries"), null]);
+    expect(bounded([4, 7, 1, 0x70, 0, 0x80, 0xad, 0xe2, 0x04])).toEqual([
+      expect.stringContaining("10000000 entries"),
+      null,
+    ]);
     expect(bounded([4, 1, 17])).toEqual([expect.stringContaining("16 tables"), null]);
     expect(bounded([4, 4, 1, 0x63, 0, 1])).toEqual([expect.stringContaining("not supported"), null]);
   });

@@ -101,7 +101,8 @@ function tableSection(cursor: Cursor): number[] {
 
 function readLimits(cursor: Cursor, what: "memory" | "table"): { readonly min: number; readonly max: number | null } {
   const flags = readByte(cursor);
-  if (flags > hasMaximum) throw new Refusal(`the module's ${what} is shared or 64 bits wide; neither is supported here`);
+  if (flags > hasMaximum)
+    throw new Refusal(`the module's ${what} is shared or 64 bits wide; neither is supported here`);
   const min = readNumber(cursor);
   return { min, max: flags === hasMaximum ? readNumber(cursor) : null };
 }

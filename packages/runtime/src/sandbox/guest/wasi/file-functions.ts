@@ -36,7 +36,12 @@ function piecesOf(memory: GuestMemory, at: number, count: number): { at: number;
 }
 
 /** Copies from `source` at `from` into the pieces and tells how much. */
-function fill(memory: GuestMemory, pieces: readonly { at: number; length: number }[], source: Uint8Array, from: number) {
+function fill(
+  memory: GuestMemory,
+  pieces: readonly { at: number; length: number }[],
+  source: Uint8Array,
+  from: number,
+) {
   let at = from;
   for (const piece of pieces) {
     const part = source.subarray(at, at + piece.length);

@@ -6,7 +6,10 @@ import type { Preview1Ports } from "./ports.ts";
 import type { TreeDir, TreeFile, TreeNode } from "../tree.ts";
 
 const file = (text: string): TreeFile => ({ kind: "file", sizeBytes: text.length, read: () => Buffer.from(text) });
-const dir = (entries: Readonly<Record<string, TreeNode>>): TreeDir => ({ kind: "dir", entries: new Map(Object.entries(entries)) });
+const dir = (entries: Readonly<Record<string, TreeNode>>): TreeDir => ({
+  kind: "dir",
+  entries: new Map(Object.entries(entries)),
+});
 
 type Call = (...numbers: (number | bigint)[]) => number;
 
@@ -62,7 +65,12 @@ describe("streams", () => {
     view.setUint32(0, at, true);
     view.setUint32(4, length, true);
     expect([1, 2, 3, 4].map((fd) => call("fd_write", fd, 0, 1, 8))).toEqual([0, 0, 0, 0]);
-    expect(written).toEqual([[1, "hi"], [2, "hi"], [3, "hi"], [4, "hi"]]);
+    expect(written).toEqual([
+      [1, "hi"],
+      [2, "hi"],
+      [3, "hi"],
+      [4, "hi"],
+    ]);
     expect([call("fd_write", 0, 0, 1, 8), call("fd_write", 9, 0, 1, 8)]).toEqual([errno.badf, errno.badf]);
   });
   test("pieces without number are refused", () => {
@@ -199,5 +207,7 @@ test("an exit is told again to whoever swallowed it, and the first code counts",
       return error instanceof GuestExit ? error.code : Number.NaN;
     }
   };
-  expect([codeOf("sched_yield"), codeOf("proc_exit", 3), codeOf("sched_yield"), codeOf("proc_exit", 0)]).toEqual([-0, 3, 3, 3]);
+  expect([codeOf("sched_yield"), codeOf("proc_exit", 3), codeOf("sched_yield"), codeOf("proc_exit", 0)]).toEqual([
+    -0, 3, 3, 3,
+  ]);
 });

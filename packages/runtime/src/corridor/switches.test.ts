@@ -1,0 +1,35 @@
+// The switches of privileged built-ins: what needs one, and what its absence says.
+import { expect, test } from "vitest";
+import { allOff, isWholeToolOff, offError, type Switches } from "./switches.ts";
+
+const on = (...names: readonly string[]): Switches => ({ on: new Set(names), lowered: new Map() });
+const shell = { tenant: "platform", tool: "shell.run" };
+const code = { tenant: "platform", tool: "code.run" };
+
+test.each<[string, Switches, { tenant: string; tool: string }, unknown, string | undefined]>([
+  ["shell.run", allOff, shell, { command: "ls" }, "shell.run"],
+  ["shell.run, whatever its input", allOff, shell, null, "shell.run"],
+  ["shell.run, switched on", on("shell.run"), shell, {}, undefined],
+  ["another switch is no help", on("code.run"), shell, {}, "shell.run"],
+  ["Python", allOff, code, { language: "python" }, "code.run"],
+  ["Python, switched on", on("code.run"), code, { language: "python" }, undefined],
+  ["JavaScript needs none", allOff, code, { language: "javascript" }, undefined],
+  ["an input that is none is for the schema to refuse", allOff, code, "python", undefined],
+  ["an input that is nothing", allOff, code, null, undefined],
+  ["a tenant's own tool of that name", allOff, { ...shell, tenant: "acme" }, {}, undefined],
+  ["echo", allOff, { tenant: "platform", tool: "echo" }, {}, undefined],
+])("%s", (_, switches, named, args, missing) => {
+  expect(offError(switches, named, args)?.details?.["switch"]).toBe(missing);
+});
+
+test("the error names the switch, with what is on already", () => {
+  expect(offError(on("code.run"), shell, {})).toMatchObject({
+    code: "forbidden",
+    message: "shell.run is off; whoever runs this runtime can switch it on by name: signalbox dev --enable code.run,shell.run",
+    details: { reason: "tool_off", switch: "shell.run" },
+  });
+});
+
+test("only a tool of which nothing can be called is left out of lists", () => {
+  expect([isWholeToolOff(allOff, shell), isWholeToolOff(on("shell.run"), shell), isWholeToolOff(allOff, code)]).toEqual([true, false, false]);
+});
