@@ -126,6 +126,8 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     "writes.per_call.c128",
     "policy.10k",
     "registry.100k",
+    "stream.first",
+    "stream.rate",
     "idle.rss",
   ]);
   expect(judged.filter(({ ok }) => ok === true)).toEqual([]);
@@ -202,4 +204,23 @@ test("figures of the ledger do not count when the data lies in memory", () => {
     ok: false,
     reason: "the data lies on tmpfs, where no fsync is real",
   });
+});
+
+test("streams: the first byte by its p95, the flood by its rate and by what the runtime grew by", () => {
+  const ms = Array.from({ length: 100 }, (_, at) => at + 0.5);
+  const flood = { bytes: 1_000_000_000, seconds: 20, residentBefore: 300e6, residentAfter: 364e6, residentPeak: 380e6, lost: 2e6 };
+  const at = (more: Partial<typeof flood> = {}, firstMs = ms.map((one) => one / 2)): Evidence => ({
+    ...nothing,
+    streams: { firstMs, aloneMs: [1, 2, 3], besideMs: ms, flood: { ...flood, ...more } },
+  });
+  expect(judge("stream.first", at())).toEqual({ value: 47.25, unit: "ms", target: "p95 < 50 ms", ok: true, n: 100, p50: 24.75, p95: 47.25, p99: 49.25, max: 49.75, errors: 0 });
+  expect(judge("stream.first", at({}, ms))).toMatchObject({ value: 94.5, ok: false, reason: "p95 is 94.5 ms" });
+  expect(judge("stream.rate", at())).toMatchObject({
+    value: 50,
+    ok: true,
+    reason: "1000 MB came, 2.00 MB were told as gaps; resident 300 MB before, 364 after, 380 at most",
+  });
+  expect(judge("stream.rate", at({ seconds: 20.1 }))).toMatchObject({ ok: false, reason: expect.stringMatching(/^49\.8 MB\/s; 1000 MB came/) as string });
+  expect(judge("stream.rate", at({ residentAfter: 364.1e6 }))).toMatchObject({ ok: false, reason: expect.stringMatching(/^the runtime grew by 64\.1 MB; /) as string });
+  expect(judge("stream.beside", at())).toMatchObject({ value: 94.5, ok: null, reason: "echo calls while the flood ran; alone p50 2.00 ms, p95 3.00 ms" });
 });

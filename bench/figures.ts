@@ -4,6 +4,8 @@ import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
 import type { Lookups } from "./registry.ts";
 import type { Measured } from "./rounds.ts";
 import { seriesOf, type Series } from "./series.ts";
+import type { StreamTimings } from "./streams.ts";
+import { percentile } from "./statistics.ts";
 import type { SubjectName } from "./subjects.ts";
 
 /** One line of the report; latencies in ms unless the figure's own unit is another time. */
@@ -30,7 +32,7 @@ export interface Figure {
 }
 
 /** What is measured apart from the others, and can break down by itself. */
-export type Lane = SubjectName | "idle" | "policies" | "registry";
+export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams";
 
 export interface Evidence {
   readonly measured: readonly Measured[];
@@ -38,6 +40,7 @@ export interface Evidence {
   readonly registry?: Lookups;
   /** One for each way in which the policies that are not relevant can be spread. */
   readonly policies?: readonly PolicyTimings[];
+  readonly streams?: StreamTimings;
   /** Why a subject has no (or not all) slices. */
   readonly failures: ReadonlyMap<Lane, string>;
   /** Peers found on this machine. */
@@ -52,6 +55,7 @@ export interface Spec {
   readonly needsIdle?: true;
   readonly needsRegistry?: true;
   readonly needsPolicies?: true;
+  readonly needsStreams?: true;
   readonly judge: (evidence: Evidence) => Omit<Figure, "figure">;
 }
 
@@ -68,6 +72,10 @@ const idleResidentMbMax = 180;
 const lookupP95MsMax = 2;
 const versionsMin = 100_000;
 const policyP95MsMax = 1;
+const streamFirstP95MsMax = 50;
+const streamMbPerSecondMin = 50;
+/** What a process of this size grows and shrinks by on its own; a runtime that kept what it passes on would grow by all of it. */
+const streamGrowthMbMax = 64;
 
 export const specs: readonly Spec[] = [
   ...concurrencies.map((c) => informational(`limit.http.c${c}`, "http", c)),
@@ -82,6 +90,9 @@ export const specs: readonly Spec[] = [
   ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites(c) })),
   { figure: "policy.10k", needs: [], needsPolicies: true, judge: judgePolicies },
   { figure: "registry.100k", needs: [], needsRegistry: true, judge: judgeRegistry },
+  { figure: "stream.first", needs: [], needsStreams: true, judge: judgeStreamFirst },
+  { figure: "stream.rate", needs: [], needsStreams: true, judge: judgeStreamRate },
+  { figure: "stream.beside", needs: [], needsStreams: true, judge: tellStreamBeside },
   { figure: "idle.rss", needs: [], needsIdle: true, judge: judgeIdle },
 ];
 
@@ -285,6 +296,47 @@ function judgeRegistry({ registry, failures }: Evidence): Omit<Figure, "figure">
       versions < versionsMin && `only ${versions} versions were registered`,
     ],
   );
+}
+
+function judgeStreamFirst({ streams, failures }: Evidence): Omit<Figure, "figure"> {
+  const target = `p95 < ${streamFirstP95MsMax} ms`;
+  if (streams === undefined) return missing("ms", target, false, failures.get("streams") ?? "not measured");
+  const told = sortedMs(streams.firstMs);
+  return verdict({ ...told, value: told.p95, unit: "ms", target }, [
+    (told.p95 ?? Number.POSITIVE_INFINITY) >= streamFirstP95MsMax && `p95 is ${show(told.p95 ?? Number.NaN)} ms`,
+  ]);
+}
+
+function judgeStreamRate({ streams, failures }: Evidence): Omit<Figure, "figure"> {
+  const target = `>= ${streamMbPerSecondMin} MB/s, resident memory + <= ${streamGrowthMbMax} MB`;
+  if (streams === undefined) return missing("MB/s", target, false, failures.get("streams") ?? "not measured");
+  const { bytes, seconds, residentBefore, residentAfter, residentPeak, lost } = streams.flood;
+  const rate = bytes / 1e6 / seconds;
+  const growth = (residentAfter - residentBefore) / 1e6;
+  const memory = `resident ${show(residentBefore / 1e6)} MB before, ${show(residentAfter / 1e6)} after, ${show(residentPeak / 1e6)} at most`;
+  const told = `${show(bytes / 1e6)} MB came, ${show(lost / 1e6)} MB were told as gaps; ${memory}`;
+  const figure = { value: round(rate), unit: "MB/s", target, n: 1, p50: null, p95: null, p99: null, max: null, errors: 0 };
+  const judged = verdict(figure, [
+    rate < streamMbPerSecondMin && `${show(rate)} MB/s`,
+    growth > streamGrowthMbMax && `the runtime grew by ${show(growth)} MB`,
+  ]);
+  return { ...judged, reason: judged.reason === undefined ? told : `${judged.reason}; ${told}` };
+}
+
+function tellStreamBeside({ streams, failures }: Evidence): Omit<Figure, "figure"> {
+  if (streams === undefined) return missing("ms", null, null, failures.get("streams") ?? "not measured");
+  const told = sortedMs(streams.besideMs);
+  const alone = sortedMs(streams.aloneMs);
+  const reason = `echo calls while the flood ran; alone p50 ${show(alone.p50 ?? Number.NaN)} ms, p95 ${show(alone.p95 ?? Number.NaN)} ms`;
+  return { ...told, value: told.p95, unit: "ms", target: null, ok: null, reason };
+}
+
+function sortedMs(sorted: readonly number[]): Pick<Figure, "n" | "p50" | "p95" | "p99" | "max" | "errors"> {
+  const at = (share: number): number | null => {
+    const value = percentile(sorted, share);
+    return value === undefined ? null : round(value);
+  };
+  return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1), errors: 0 };
 }
 
 /** Both sides of a ratio, or why there is none. */

@@ -10,6 +10,7 @@ import { residentBytes } from "./procfs.ts";
 import type { Lookups } from "./registry.ts";
 import { jsonLine, table } from "./report.ts";
 import { median } from "./statistics.ts";
+import { timeStreams } from "./streams.ts";
 import { runRounds, type RoundsPlan } from "./rounds.ts";
 import { startFloor, startHttp, startRuntime, startSignalbox, type Subject, type SubjectName } from "./subjects.ts";
 
@@ -33,6 +34,11 @@ const idleMs = 5_000;
 const registryTimeoutMs = 300_000;
 const policiesLoaded = 10_000;
 const decisions = { full: 20_000, quick: 4_000 };
+/** The whole is a GiB. */
+const streams = {
+  full: { firsts: 200, warmUpFloods: 16, floods: 64 },
+  quick: { firsts: 60, warmUpFloods: 8, floods: 12 },
+};
 const repo = join(import.meta.dirname, "..");
 
 const starters: Readonly<Record<SubjectName, (parent: string) => Promise<Subject>>> = {
@@ -82,6 +88,12 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
   const registry = wanted.some((spec) => spec.needsRegistry)
     ? await orFailure("registry", () => lookUp(parent))
     : undefined;
+  const timedStreams = wanted.some((spec) => spec.needsStreams)
+    ? await orFailure("streams", () => {
+        note("running tools that write, and reading what they write");
+        return timeStreams(parent, streams[how]);
+      })
+    : undefined;
   const lanes: { readonly subject: Subject; readonly concurrencies: readonly number[] }[] = [];
   for (const name of ["http", "floor", "signalbox"] as const) {
     const concurrencies = concurrenciesNeeded(wanted, name);
@@ -96,6 +108,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ...(idleResidentBytes === undefined ? {} : { idleResidentBytes }),
     ...(registry === undefined ? {} : { registry }),
     ...(policies === undefined ? {} : { policies }),
+    ...(timedStreams === undefined ? {} : { streams: timedStreams }),
     failures: new Map([...failures, ...broken]),
     peers: peersHere(),
   };

@@ -1,5 +1,4 @@
 // The application worker of the stream figures: one handler that says a word at once, one that writes as fast as it can.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "@signalbox/worker";
 
 const { SIGNALBOX_BENCH_ADDRESS: address, SIGNALBOX_BENCH_KEY: key } = process.env;
@@ -16,8 +15,7 @@ worker.tool("stream.say", { version }, (_args, ctx) => {
 worker.tool<{ readonly chunks: number }>("stream.flood", { version }, async ({ chunks }, ctx) => {
   for (let count = 0; count < chunks; count++) {
     ctx.output("stdout", chunk);
-    // The worker's heartbeats and the network need their turns.
-    await nextTurn();
+    await ctx.flushed();
   }
   return null;
 });

@@ -5,33 +5,34 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { startNode } from "./children.ts";
 import { residentBytes } from "./procfs.ts";
-import { percentile } from "./statistics.ts";
 import { startRuntime } from "./subjects.ts";
 
 export interface StreamTimings {
   /** From the request to the first byte of output, ms, sorted. */
   readonly firstMs: readonly number[];
   readonly flood: Flood;
-  /** Calls of the echo while the flood ran, ms, sorted. */
+  /** Calls of the echo with nothing beside them, and while the flood ran, ms, sorted. */
+  readonly aloneMs: readonly number[];
   readonly besideMs: readonly number[];
 }
 
 export interface Flood {
   readonly bytes: number;
   readonly seconds: number;
-  /** Of the runtime, before the flood (one like it has gone before), after it, and at most. */
+  /** Of the runtime: before the flood, when it has grown to what a flood takes; after it; and at most. */
   readonly residentBefore: number;
   readonly residentAfter: number;
   readonly residentPeak: number;
-  /** Bytes that the handlers wrote and no reader got. */
+  /** Bytes that the handlers wrote and no reader got: each of them was told of as a gap. */
   readonly lost: number;
-  readonly ends: number;
 }
 
 export interface StreamPlan {
   readonly firsts: number;
   /** Each is a call that writes 16 MiB, the most that one call may. */
   readonly floods: number;
+  /** Before them: what a process grows to once is not what it grows by. */
+  readonly warmUpFloods: number;
 }
 
 const bytesPerFlood = 16 * 1024 * 1024;
@@ -51,15 +52,19 @@ export async function timeStreams(parent: string, plan: StreamPlan): Promise<Str
   const { child, ready } = await startRuntime(parent);
   const { key } = JSON.parse(readFileSync(String(ready["key_file"]), "utf8")) as { key: string };
   const env = { SIGNALBOX_BENCH_ADDRESS: String(ready["grpc"]), SIGNALBOX_BENCH_KEY: key };
-  const workers = ["stream-worker.ts", "worker.ts"].map((file) => startNode(`the worker ${file}`, [join(here, file)], env));
+  const workers = ["stream-worker.ts", "worker.ts"].map((file) =>
+    startNode(`the worker ${file}`, [join(here, file)], env),
+  );
   const runtime: Runtime = { origin: String(ready["url"]), key, pid: child.pid };
   try {
     // They wait in the queue until the workers are there.
     await Promise.all([readStream(runtime, "stream.say", {}), echo(runtime)]);
     const firstMs: number[] = [];
-    for (let count = 0; count < plan.firsts; count++) firstMs.push((await readStream(runtime, "stream.say", {})).firstMs);
-    // What a process grows to once is not what it grows by.
-    await floodOf(runtime, floodsAbreast * 2);
+    for (let count = 0; count < plan.firsts; count++)
+      firstMs.push((await readStream(runtime, "stream.say", {})).firstMs);
+    const aloneMs: number[] = [];
+    for (let count = 0; count < plan.firsts; count++) aloneMs.push(await echo(runtime));
+    await floodOf(runtime, plan.warmUpFloods);
     const besideMs: number[] = [];
     let over = false;
     const beside = (async () => {
@@ -68,25 +73,23 @@ export async function timeStreams(parent: string, plan: StreamPlan): Promise<Str
     const flood = await floodOf(runtime, plan.floods);
     over = true;
     await beside;
-    return { firstMs: firstMs.sort(ascending), flood, besideMs: besideMs.sort(ascending) };
+    for (const list of [firstMs, aloneMs, besideMs]) list.sort((one, other) => one - other);
+    return { firstMs, aloneMs, besideMs, flood };
   } finally {
     await Promise.all([...workers, child].map((one) => one.stop()));
   }
 }
-
-const ascending = (one: number, other: number): number => one - other;
 
 async function floodOf(runtime: Runtime, floods: number): Promise<Flood> {
   const residentBefore = residentBytes(runtime.pid);
   let residentPeak = residentBefore;
   const looking = setInterval(() => (residentPeak = Math.max(residentPeak, residentBytes(runtime.pid))), lookEveryMs);
   const began = performance.now();
-  let [bytes, ends, begun] = [0, 0, 0];
+  let [bytes, begun] = [0, 0];
   const lane = async (): Promise<void> => {
     while (begun++ < floods) {
-      const read = await readStream(runtime, "stream.flood", { chunks: bytesPerFlood / chunkBytes });
-      bytes += read.outputBytes;
-      ends += read.ends;
+      const { outputBytes } = await readStream(runtime, "stream.flood", { chunks: bytesPerFlood / chunkBytes });
+      bytes += outputBytes;
     }
   };
   try {
@@ -95,16 +98,22 @@ async function floodOf(runtime: Runtime, floods: number): Promise<Flood> {
     clearInterval(looking);
   }
   const seconds = (performance.now() - began) / 1_000;
-  return { bytes, seconds, residentBefore, residentAfter: residentBytes(runtime.pid), residentPeak, lost: floods * bytesPerFlood - bytes, ends };
+  return {
+    bytes,
+    seconds,
+    residentBefore,
+    residentAfter: residentBytes(runtime.pid),
+    residentPeak,
+    lost: floods * bytesPerFlood - bytes,
+  };
 }
 
 interface Read {
   readonly firstMs: number;
   readonly outputBytes: number;
-  readonly ends: number;
 }
 
-/** Counts the output in what comes: of one event, all but its frame, whose length is that of an event with no text. */
+/** Runs a tool and reads what it says, to its one end. Nothing is parsed: the client shares the cores with what is measured. */
 function readStream({ origin, key }: Runtime, tool: string, input: object): Promise<Read> {
   const body = JSON.stringify({ tool, version: "1.0.0", input, stream: true });
   const headers = { "content-type": "application/json", authorization: `Bearer ${key}`, "content-length": body.length };
@@ -125,7 +134,7 @@ function readStream({ origin, key }: Runtime, tool: string, input: object): Prom
         if (answer.statusCode !== 200) return reject(new Error(`a stream was answered ${answer.statusCode}: ${tail}`));
         const ends = tail.split("event: done\n").length - 1;
         if (ends !== 1) return reject(new Error(`a stream ended with ${tail.slice(-500)}`));
-        resolve({ firstMs, outputBytes, ends });
+        resolve({ firstMs, outputBytes });
       });
     });
     asked.on("error", reject);
@@ -136,7 +145,7 @@ function readStream({ origin, key }: Runtime, tool: string, input: object): Prom
 /** The flood writes nothing but this letter, and no frame has two of them together. */
 function count(text: string): number {
   let bytes = 0;
-  for (let at = text.indexOf("xx"); at !== -1; ) {
+  for (let at = text.indexOf("xx"); at !== -1;) {
     let end = at;
     while (text.charCodeAt(end) === 120) end++;
     bytes += end - at;
@@ -153,18 +162,4 @@ async function echo({ origin, key }: Runtime): Promise<number> {
   const said = await answer.text();
   if (answer.status !== 200) throw new Error(`the echo beside the flood was answered ${answer.status}: ${said}`);
   return performance.now() - began;
-}
-
-/** For a first look by hand: `node bench/streams.ts <folder> [floods]`. */
-if (process.argv[1] === import.meta.filename) {
-  const { firstMs, besideMs, flood } = await timeStreams(process.argv[2] ?? ".", { firsts: 50, floods: Number(process.argv[3] ?? 8) });
-  const mb = (bytes: number): number => Math.round(bytes / 1e5) / 10;
-  console.log({
-    first: [percentile(firstMs, 0.5), percentile(firstMs, 0.95)],
-    beside: [besideMs.length, percentile(besideMs, 0.5), percentile(besideMs, 0.95), besideMs.at(-1)],
-    rate: mb(flood.bytes) / flood.seconds,
-    resident: [mb(flood.residentBefore), mb(flood.residentAfter), mb(flood.residentPeak)],
-    lost: mb(flood.lost),
-    flood,
-  });
 }

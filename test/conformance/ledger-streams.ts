@@ -5,7 +5,12 @@ import type { StreamChunk, StreamEvent } from "../../packages/runtime/src/stream
 import type { LedgerCase } from "./ledger-case.ts";
 import { dayStart } from "./ledger-rows.ts";
 
-const event = (seq: number, dataJson = '{"text":"x"}'): StreamEvent => ({ seq, at: dayStart + seq, type: "stdout", dataJson });
+const event = (seq: number, dataJson = '{"text":"x"}'): StreamEvent => ({
+  seq,
+  at: dayStart + seq,
+  type: "stdout",
+  dataJson,
+});
 
 /** Events of one call, from one number to another. */
 function chunk(seqFrom: number, seqTo: number, fields: Partial<StreamChunk> = {}): StreamChunk {
@@ -17,8 +22,16 @@ const append = (one: StreamChunk, dropBefore = 0): Write => ({ op: "append_strea
 
 const commit = (ledger: Ledger, ...writes: Write[]) => ledger.commit({ writes });
 
-async function ranges(ledger: Ledger, afterSeq = 0, limit = 100, callId = "exec_1", tenant = "acme"): Promise<string[]> {
-  return (await ledger.streamChunks(tenant, callId, afterSeq, limit)).map(({ seqFrom, seqTo }) => `${seqFrom}-${seqTo}`);
+async function ranges(
+  ledger: Ledger,
+  afterSeq = 0,
+  limit = 100,
+  callId = "exec_1",
+  tenant = "acme",
+): Promise<string[]> {
+  return (await ledger.streamChunks(tenant, callId, afterSeq, limit)).map(
+    ({ seqFrom, seqTo }) => `${seqFrom}-${seqTo}`,
+  );
 }
 
 export function streamCases(ledgerCase: LedgerCase): void {
@@ -28,7 +41,9 @@ export function streamCases(ledgerCase: LedgerCase): void {
       { ...event(4, '{"percent":12.5,"message":""}'), type: "progress" as const },
     ];
     const runs = [chunk(1, 2), chunk(3, 4, { events: odd }), chunk(1_000_004, 1_000_004)];
-    expect(await commit(ledger, append(runs[0] as StreamChunk), append(runs[1] as StreamChunk))).toEqual({ applied: true });
+    expect(await commit(ledger, append(runs[0] as StreamChunk), append(runs[1] as StreamChunk))).toEqual({
+      applied: true,
+    });
     await commit(ledger, append(runs[2] as StreamChunk));
     const reopened = await reopen();
     expect(await reopened.streamChunks("acme", "exec_1", 0, 100)).toEqual(runs);

@@ -38,7 +38,9 @@ export class StreamShelf {
   }
 
   async streamChunks(tenant: string, callId: string, afterSeq: number, limit: number): Promise<readonly StreamChunk[]> {
-    return this.chunks.filter((one) => one.tenant === tenant && one.callId === callId && one.seqTo > afterSeq).slice(0, limit);
+    return this.chunks
+      .filter((one) => one.tenant === tenant && one.callId === callId && one.seqTo > afterSeq)
+      .slice(0, limit);
   }
 
   async lastStreamSeq(tenant: string, callId: string): Promise<number> {
@@ -52,6 +54,8 @@ export class StreamShelf {
 
   /** `seqFrom-seqTo` of each run; `end 7` for the mark of an end. */
   get runs(): string[] {
-    return this.chunks.map(({ seqFrom, seqTo, events }) => (events.length === 0 ? `end ${seqFrom}` : `${seqFrom}-${seqTo}`));
+    return this.chunks.map(({ seqFrom, seqTo, events }) =>
+      events.length === 0 ? `end ${seqFrom}` : `${seqFrom}-${seqTo}`,
+    );
   }
 }

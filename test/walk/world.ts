@@ -333,7 +333,7 @@ function tally(words: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** Lets everything that was promised happen before time goes on; the corridor's chains are shorter than this. */
+/** Lets what was promised happen before time goes on. The chains of a call are shorter than this; a vote's go on in the next step. */
 async function microtasks(): Promise<void> {
   for (let i = 0; i < 12; i++) await Promise.resolve();
 }

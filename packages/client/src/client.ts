@@ -7,7 +7,7 @@ import type { FilesClient } from "./files.ts";
 import { governance } from "./governance.ts";
 import type { GovernanceClient } from "./governance.ts";
 import { callStreams } from "./stream.ts";
-import type { CallStreamEvent, FollowOptions } from "./stream-types.ts";
+import type { CallStreams } from "./stream-types.ts";
 import { tools } from "./tools.ts";
 import type { ToolsClient } from "./tools.ts";
 import { clientLimits } from "./transport.ts";
@@ -30,6 +30,7 @@ import type {
   Page,
   ResolveRequest,
   RuntimeStatus,
+  WithOutputText,
   Worker,
 } from "./types.ts";
 
@@ -49,10 +50,7 @@ export interface ClientOptions {
   readonly ports?: Partial<TransportPorts>;
 }
 
-/** A record, and its output as the worker wrote it: the source text, with every digit; null when it has none. */
-export type WithOutputText<Record> = Record & { readonly outputText: string | null };
-
-export interface Client extends GovernanceClient {
+export interface Client extends GovernanceClient, CallStreams {
   /**
    * Runs a tool. Resolves to a record that has ended well, or (`mode: "async"`, a parked call, a wait that was too
    * short) to one that has yet to end: look at `status`. `inputText` is sent in place of `input` as it is.
@@ -67,17 +65,6 @@ export interface Client extends GovernanceClient {
   events(executionId: string, query?: EventQuery, options?: AskOptions): Promise<EventPage>;
   /** Idempotent. The record is still open while the worker has yet to confirm that it stopped. */
   cancel(executionId: string, options?: AskOptions): Promise<Execution>;
-  /**
-   * What a call says while it runs, in order, and its end last; for a call that has ended, what was kept of it. Comes
-   * back by itself when the connection breaks, and tells what it missed as a `gap`. Breaking off the loop closes it.
-   * @throws SignalboxApiError when it is refused, or when nothing answers for too long
-   */
-  follow<Output = unknown>(executionId: string, options?: FollowOptions): AsyncIterable<CallStreamEvent<Output>>;
-  /** Runs a tool and follows it. `cancel_on_disconnect` counts while this first connection stands. @throws as `invoke` and `follow` */
-  stream<Output = unknown>(
-    request: Omit<InvokeRequest, "mode" | "wait_ms"> & { readonly inputText?: string },
-    options?: AskOptions,
-  ): AsyncIterable<CallStreamEvent<Output>>;
   resolve(
     executionId: string,
     answer: ResolveRequest & { readonly outputText?: string },
@@ -127,7 +114,14 @@ export function createClient(options: ClientOptions): Client {
     requestTimeoutMs: options.requestTimeoutMs ?? clientLimits.requestTimeoutMs,
   };
   const ask = askWith(ports, settings);
-  return { ...calls(ask), ...callStreams(ports, settings), ...administration(ask), ...governance(ask), tools: tools(ask), files: files(ask) };
+  return {
+    ...calls(ask),
+    ...callStreams(ports, settings),
+    ...administration(ask),
+    ...governance(ask),
+    tools: tools(ask),
+    files: files(ask),
+  };
 }
 
 function calls(ask: Ask): Pick<Client, "invoke" | "get" | "list" | "events" | "cancel" | "resolve"> {

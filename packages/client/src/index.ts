@@ -1,7 +1,7 @@
 // The public face of @signalbox/client.
 export { createClient } from "./client.ts";
 export type { AskOptions } from "./ask.ts";
-export type { Client, ClientOptions, WithOutputText } from "./client.ts";
+export type { Client, ClientOptions } from "./client.ts";
 export type { FilesClient, PackageFile, StoredFile, StoredPackage } from "./files.ts";
 export { SignalboxApiError } from "./errors.ts";
 export type { ApiErrorFacts, ClientErrorCode } from "./errors.ts";
@@ -53,6 +53,7 @@ export type {
 export type {
   ApprovalEvent,
   CallStreamEvent,
+  CallStreams,
   EmitEvent,
   EndEvent,
   FollowOptions,
@@ -99,5 +100,6 @@ export type {
   ToolDetail,
   ToolSpec,
   ToolVersion,
+  WithOutputText,
   Worker,
 } from "./types.ts";

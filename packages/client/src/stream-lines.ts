@@ -34,7 +34,8 @@ export class SseReader {
       this.#waiting.push(piece.slice(from));
       this.#waitingChars += piece.length - from;
     }
-    if (this.#waitingChars > messageCharsMax) throw new RangeError(`a message of the stream is longer than ${messageCharsMax} characters`);
+    if (this.#waitingChars > messageCharsMax)
+      throw new RangeError(`a message of the stream is longer than ${messageCharsMax} characters`);
     return messages;
   }
 

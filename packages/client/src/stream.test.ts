@@ -11,12 +11,18 @@ interface Seen {
   readonly signal: AbortSignal | null | undefined;
 }
 
-const said = (seq: number, type: string, data: string): string => `id: ${seq}\nevent: ${type}\ndata: {"seq":${seq},"ts":"2026-01-02T03:04:05.000Z","data":${data}}\n\n`;
+const said = (seq: number, type: string, data: string): string =>
+  `id: ${seq}\nevent: ${type}\ndata: {"seq":${seq},"ts":"2026-01-02T03:04:05.000Z","data":${data}}\n\n`;
 const text = (seq: number, words: string): string => said(seq, "stdout", JSON.stringify({ text: words }));
-const done = (seq: number): string => said(seq, "done", '{"execution_id":"exec_1","status":"succeeded","output":{"n":12345678901234567890}}');
+const done = (seq: number): string =>
+  said(seq, "done", '{"execution_id":"exec_1","status":"succeeded","output":{"n":12345678901234567890}}');
 
 /** An event stream in these pieces, which then ends, breaks, or stays open. */
-function streaming(pieces: readonly string[], then: "ends" | "breaks" | "stays" = "ends", headers: Record<string, string> = {}): Response {
+function streaming(
+  pieces: readonly string[],
+  then: "ends" | "breaks" | "stays" = "ends",
+  headers: Record<string, string> = {},
+): Response {
   let at = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -45,13 +51,18 @@ function scripted(...answers: (Response | Error | (() => Response))[]) {
     key: "sbx_secret",
     fetch: async (input, init) => {
       const headers = init?.headers as Record<string, string>;
-      seen.push({ line: `${init?.method} ${String(input).slice("http://runtime.test".length)}`, lastId: headers["last-event-id"], body: init?.body as string | undefined, signal: init?.signal });
+      seen.push({
+        line: `${init?.method} ${(input as string).slice("http://runtime.test".length)}`,
+        lastId: headers["last-event-id"],
+        body: init?.body as string | undefined,
+        signal: init?.signal,
+      });
       const answer = answers.shift() ?? new Error("nothing more is scripted");
       if (answer instanceof Error) throw answer;
       const response = typeof answer === "function" ? answer() : answer;
       // As fetch does: an abort breaks the body off.
       const { body } = response;
-      if (body === null || init?.signal == null) return response;
+      if (body === null || init?.signal === undefined || init.signal === null) return response;
       const { signal } = init;
       const through = new TransformStream<Uint8Array, Uint8Array>();
       body.pipeTo(through.writable, { signal }).catch(() => undefined);
@@ -95,20 +106,39 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 
 describe("reading", () => {
   test("events in order, the end last, with every digit of the output", async () => {
-    const { client, seen } = scripted(streaming(["retry: 1000\n\n", said(1, "start", '{"sandbox":"application","worker":"w1","attempt":1}'), text(2, "hi") + done(3)]));
+    const { client, seen } = scripted(
+      streaming([
+        "retry: 1000\n\n",
+        said(1, "start", '{"sandbox":"application","worker":"w1","attempt":1}'),
+        text(2, "hi") + done(3),
+      ]),
+    );
     const events = [];
     for await (const event of client.follow("exec_1")) events.push(event);
     expect(events.slice(0, 2)).toEqual([
-      { type: "start", seq: 1, ts: "2026-01-02T03:04:05.000Z", data: { sandbox: "application", worker: "w1", attempt: 1 } },
+      {
+        type: "start",
+        seq: 1,
+        ts: "2026-01-02T03:04:05.000Z",
+        data: { sandbox: "application", worker: "w1", attempt: 1 },
+      },
       { type: "stdout", seq: 2, ts: "2026-01-02T03:04:05.000Z", data: { text: "hi" } },
     ]);
-    expect(events[2]).toMatchObject({ type: "done", seq: 3, data: { status: "succeeded", outputText: '{"n":12345678901234567890}' } });
+    expect(events[2]).toMatchObject({
+      type: "done",
+      seq: 3,
+      data: { status: "succeeded", outputText: '{"n":12345678901234567890}' },
+    });
     expect(seen.map(({ line, lastId }) => [line, lastId])).toEqual([["GET /v1/executions/exec_1/stream", undefined]]);
   });
 
   test("a gap is an event, and what this client does not know is passed over", async () => {
     const gap = 'id: 5\nevent: gap\ndata: {"from":2,"to":5}\n\n';
-    const { client } = scripted(streaming([text(1, "a") + gap + said(6, "sparkle", "{}") + text(7, "b") + said(8, "error", '{"status":"failed"}')]));
+    const { client } = scripted(
+      streaming([
+        text(1, "a") + gap + said(6, "sparkle", "{}") + text(7, "b") + said(8, "error", '{"status":"failed"}'),
+      ]),
+    );
     expect(await all(client.follow("exec_1"))).toEqual(["1 stdout a", "gap 2-5", "7 stdout b", "8 error"]);
   });
 
@@ -151,7 +181,12 @@ describe("coming back", () => {
 
   test("ten tries in a row that bring nothing are enough; an event in between makes it patient again", async () => {
     const away = Array.from({ length: 9 }, () => new Error("ECONNREFUSED"));
-    const { client, seen } = scripted(...away, streaming([text(1, "a")], "breaks"), ...away.map(({ message }) => new Error(message)), new Error("ECONNREFUSED"));
+    const { client, seen } = scripted(
+      ...away,
+      streaming([text(1, "a")], "breaks"),
+      ...away.map(({ message }) => new Error(message)),
+      new Error("ECONNREFUSED"),
+    );
     const found: string[] = [];
     const error = await failure(
       (async () => {
@@ -200,7 +235,10 @@ describe("running a tool", () => {
 
   test("one request; a break is followed by the call's own address, and nothing runs twice", async () => {
     const { client, seen } = scripted(streaming([text(1, "a")], "breaks", location), streaming([done(2)]));
-    expect(await all(client.stream({ tool: "a.b", inputText: '{"big":98765432109876543210}' }))).toEqual(["1 stdout a", "2 done"]);
+    expect(await all(client.stream({ tool: "a.b", inputText: '{"big":98765432109876543210}' }))).toEqual([
+      "1 stdout a",
+      "2 done",
+    ]);
     expect(seen.map(({ line }) => line)).toEqual(["POST /v1/executions", "GET /v1/executions/exec_1/stream"]);
     expect(seen[0]?.body).toBe('{"tool":"a.b","stream":true,"input":{"big":98765432109876543210}}');
   });

@@ -1,16 +1,22 @@
 // Follows calls: reads their events as they come, and comes back for the rest when the connection breaks.
 import { segment, spliced } from "./ask.ts";
 import type { AskOptions } from "./ask.ts";
-import type { Client } from "./client.ts";
 import { apiError, SignalboxApiError } from "./errors.ts";
 import { memberText } from "./json-text.ts";
 import { SseReader } from "./stream-lines.ts";
 import type { SseMessage } from "./stream-lines.ts";
-import type { CallStreamEvent, FollowOptions } from "./stream-types.ts";
-import { backoffMs, clientLimits, fetchOnce, parseOr, readText, reasonOf, retryAfterMs, unreachable } from "./transport.ts";
+import type { CallStreamEvent, CallStreams, FollowOptions } from "./stream-types.ts";
+import {
+  backoffMs,
+  clientLimits,
+  fetchOnce,
+  parseOr,
+  readText,
+  reasonOf,
+  retryAfterMs,
+  unreachable,
+} from "./transport.ts";
 import type { Request, TransportPorts, TransportSettings } from "./transport.ts";
-
-type Streams = Pick<Client, "follow" | "stream">;
 
 export const streamLimits = {
   /** Tries in a row that bring no event; a runtime that starts again takes its time. */
@@ -33,13 +39,13 @@ interface Opened {
   readonly alive: { heard: boolean };
 }
 
-export function callStreams(ports: TransportPorts, settings: TransportSettings): Streams {
+export function callStreams(ports: TransportPorts, settings: TransportSettings): CallStreams {
   return {
     follow<Output>(executionId: string, { afterSeq = 0, signal }: FollowOptions = {}) {
       const place: Place = { executionId, seq: afterSeq, signal };
       return once(() => events<Output>(ports, settings, place, undefined));
     },
-    stream<Output>({ inputText, ...request }: Parameters<Client["stream"]>[0], options: AskOptions = {}) {
+    stream<Output>({ inputText, ...request }: Parameters<CallStreams["stream"]>[0], options: AskOptions = {}) {
       const place: Place = { executionId: "", seq: 0, signal: options.signal };
       const first: Request = {
         method: "POST",
@@ -71,7 +77,7 @@ async function* events<Output>(
   first: Request | undefined,
 ): AsyncGenerator<CallStreamEvent<Output>> {
   let request = first;
-  for (let fruitless = 0; ; ) {
+  for (let fruitless = 0; ;) {
     const before = place.seq;
     const failed = yield* connection<Output>(ports, settings, place, request ?? followRequest(place));
     if (failed === "over") return;
@@ -136,7 +142,12 @@ function brokenOff(settings: TransportSettings, why: string, cause: unknown): Fa
   return { error: unreachable(settings, why, cause), afterMs: 0 };
 }
 
-async function open(ports: TransportPorts, settings: TransportSettings, { signal }: Place, request: Request): Promise<Opened | Failed> {
+async function open(
+  ports: TransportPorts,
+  settings: TransportSettings,
+  { signal }: Place,
+  request: Request,
+): Promise<Opened | Failed> {
   signal?.throwIfAborted();
   const closing = new AbortController();
   const close = (): void => closing.abort();
@@ -148,7 +159,12 @@ async function open(ports: TransportPorts, settings: TransportSettings, { signal
     const response = await fetchOnce(ports, settings, { ...request, headers: accept }, all);
     if (response.ok) return { response, closing, alive: { heard: true } };
     const text = await readText(response);
-    const error = apiError(response.status, parseOr(ports, text), text, response.headers.get("x-request-id") ?? undefined);
+    const error = apiError(
+      response.status,
+      parseOr(ports, text),
+      text,
+      response.headers.get("x-request-id") ?? undefined,
+    );
     const asked = retryAfterMs(response) ?? 0;
     // A wait beyond this is the caller's to decide about.
     if (asked > clientLimits.retryAfterMsMax) throw error;
@@ -156,7 +172,11 @@ async function open(ports: TransportPorts, settings: TransportSettings, { signal
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof SignalboxApiError) throw cause;
-    return brokenOff(settings, timeout.aborted ? `no answer within ${settings.requestTimeoutMs} ms` : reasonOf(cause), cause);
+    return brokenOff(
+      settings,
+      timeout.aborted ? `no answer within ${settings.requestTimeoutMs} ms` : reasonOf(cause),
+      cause,
+    );
   } finally {
     // What follows is a stream, which takes as long as the call.
     timeout.removeEventListener("abort", close);

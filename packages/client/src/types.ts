@@ -81,6 +81,9 @@ export interface Execution<Output = unknown> {
   readonly error?: ErrorBody;
 }
 
+/** A record, and its output as the worker wrote it: the source text, with every digit; null when it has none. */
+export type WithOutputText<Record> = Record & { readonly outputText: string | null };
+
 export interface InvokeRequest {
   readonly tool: string;
   readonly version?: string;

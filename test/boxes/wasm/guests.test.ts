@@ -135,7 +135,7 @@ test("folders of guest programs whose workers are gone are removed", () => {
     for (const owner of [String(process.pid), "4194305"]) mkdirSync(join(parent, `signalbox-guest-${owner}-abcdef`));
     const folder = makeGuestFolder(parent);
     expect(readdirSync(parent).toSorted()).toEqual(
-      [`signalbox-guest-${process.pid}-abcdef`, basename(folder.path)].toSorted(),
+      [`signalbox-guest-${process.pid}-abcdef`, basename(folder.path)].toSorted((a, b) => (a < b ? -1 : 1)),
     );
     folder.remove();
     expect(readdirSync(parent)).toEqual([`signalbox-guest-${process.pid}-abcdef`]);

@@ -60,13 +60,14 @@ export function liveReader(ports: LivePorts, afterSeq: number): Reader {
         if (batch.gap !== null || batch.events.length > 0 || batch.end !== null) return batch;
         if (waited) return nothing;
         await new Promise<void>((resolve) => {
-          const takeBack = stream.wait(resolve);
-          const stop = clock.after(ms, resolve);
-          leaving.addEventListener("abort", resolve);
+          const go = (): void => resolve();
+          const takeBack = stream.wait(go);
+          const stop = clock.after(ms, go);
+          leaving.addEventListener("abort", go);
           wake = () => {
             takeBack();
             stop();
-            leaving.removeEventListener("abort", resolve);
+            leaving.removeEventListener("abort", go);
             resolve();
           };
         });

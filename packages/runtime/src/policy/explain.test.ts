@@ -115,7 +115,7 @@ test("the whole of it, as lines", () => {
     "  2 people with role finance",
     "  none of them the requester",
     "  within 1h, then escalate to finance-lead",
-    "  limit timeoutMs: 5000",
+    "  limit timeout_ms: 5000",
     "  sandbox: at least microvm",
     "  egress: none",
     "  paths to read: /data",

@@ -162,7 +162,7 @@ function headLines({ decision, approval, obligations }: Judgement): string[] {
     lines.push(`  within ${spanText(approval.timeoutMs)}, then ${approval.onTimeout}${escalation}`);
   }
   const { limits, sandbox, egress, paths } = obligations;
-  for (const [name, value] of Object.entries(limits)) lines.push(`  limit ${name}: ${value}`);
+  for (const [name, value] of Object.entries(limits)) lines.push(`  limit ${snake(name)}: ${value}`);
   if (sandbox !== undefined) lines.push(`  sandbox: at least ${sandbox}`);
   if (egress !== undefined) lines.push(`  egress: ${egress.length === 0 ? "none" : egress.join(", ")}`);
   for (const [name, places] of Object.entries(paths ?? {}))
@@ -179,4 +179,9 @@ function spanText(ms: number): string {
   ] as const;
   const unit = units.find(([, length]) => ms >= length && ms % length === 0);
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
+}
+
+/** As REST writes the names of limits. */
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
