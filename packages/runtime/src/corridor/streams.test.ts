@@ -124,7 +124,7 @@ describe("what a reader gets", () => {
     hand.live = { ...running, approvalId: "apr_1" };
     hand.streams.given(tenant, callId);
     hand.say("a", hand.streams, hand.live);
-    hand.live = { ...live, fence: 2, attempt: 2, workerId: "w2" };
+    hand.live = { ...hand.live, fence: 2, attempt: 2, workerId: "w2" };
     hand.streams.given(tenant, callId);
     hand.outputSeq = 0;
     hand.say("b", hand.streams, hand.live);
