@@ -25,12 +25,12 @@ function streaming(
 ): Response {
   let at = 0;
   const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
+    async pull(controller) {
       const piece = pieces[at++];
       if (piece !== undefined) controller.enqueue(new TextEncoder().encode(piece));
       else if (then === "ends") controller.close();
       else if (then === "breaks") controller.error(new Error("connection reset"));
-      else return new Promise(() => {});
+      else await new Promise(() => {});
     },
   });
   return new Response(body, { status: 200, headers: { "content-type": "text/event-stream", ...headers } });

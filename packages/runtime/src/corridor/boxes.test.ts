@@ -152,6 +152,8 @@ test("the min of a built-in is 40 until an operator lowers it by name; rules and
   expect(orderOf(wishOf(codeRun(), { args, lowered }), ["native", "wasm"]).backend).toBe("native");
   const obligations: Obligations = { limits: {}, sandbox: "gvisor" };
   expect(caught(() => chooseBox(wishOf(codeRun(), { args, lowered, obligations }), new Set(["native"]))).details).toMatchObject({ required_rank: 40 });
+  // What needs no switch has nothing lowered.
+  expect(caught(() => chooseBox(wishOf(codeRun(), { args: { language: "javascript" }, lowered }), new Set(["native"]))).details).toMatchObject({ required_rank: 40 });
   expect(caught(() => chooseBox(wishOf({ ...codeRun(), trust: "verified" }, { args, lowered }), new Set(["native"]))).details).toMatchObject({ required_rank: 30 });
 });
 

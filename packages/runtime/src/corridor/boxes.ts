@@ -126,7 +126,8 @@ function startsGuest({ tenant }: ToolVersion, { runtime, entry }: Boxed): boolea
 
 function requiredRank({ version, obligations: { sandbox }, lowered }: BoxWish, executor: Boxed): number {
   const own = executor.min ?? 0;
-  const min = version.tenant === platformTenant ? (lowered.get(version.tool) ?? own) : own;
+  const isPrivileged = version.tenant === platformTenant && !startsGuest(version, executor);
+  const min = isPrivileged ? (lowered.get(version.tool) ?? own) : own;
   return Math.max(min, trustRanks[version.trust], sandbox === undefined ? 0 : backendRanks[sandbox]);
 }
 

@@ -20,7 +20,7 @@ export function sseEvent({
 
 /** A line feed would end the field. In JSON text it stands between tokens only, where a space says the same. */
 function oneLine(json: string): string {
-  return /[\r\n]/.test(json) ? json.replace(/[\r\n]+/g, " ") : json;
+  return json.includes("\n") || json.includes("\r") ? json.replace(/[\r\n]+/g, " ") : json;
 }
 
 /** A gap has the id of the last number that is missing: who comes back after it is not told twice. */

@@ -55,7 +55,9 @@ function placeOf(session: Session, flags: WorkerFlags): Place {
   const known = readClient(file);
   const address = flags.connect ?? known.grpc;
   // A key that was made for the platform, never an ordinary one: what runs in boxes is every tenant's.
-  const key = session.io.env["SIGNALBOX_WORKER_KEY"] ?? session.io.env["SIGNALBOX_PLATFORM_KEY"] ?? known.platform_key;
+  const { SIGNALBOX_WORKER_KEY: own, SIGNALBOX_PLATFORM_KEY: operators } = session.io.env;
+  // A variable that is there and empty says nothing, as for every other command.
+  const key = [own, operators, known.platform_key].find((one) => one !== undefined && one !== "");
   if (address === undefined)
     throw new CliError("where is the runtime?", { next: "signalbox worker --connect host:9090" });
   if (key === undefined) {

@@ -10,7 +10,7 @@ export interface Realm {
   isOver(): boolean;
 }
 
-/** Promise jobs between two looks at the clock: a flood of them is no loop that the interpreter's own checks would see. */
+/** Promise jobs between two looks at the clock: jobs of the engine's own functions alone never come to the interpreter's looks. */
 const jobsPerLook = 512;
 
 /** Flags of the engine's `eval` that its options do not name. */
