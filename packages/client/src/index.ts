@@ -85,6 +85,7 @@ export type {
   ExecutionQuery,
   ExecutionStatus,
   Grant,
+  InputFile,
   InvokeRequest,
   Key,
   LateResult,

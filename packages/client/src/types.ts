@@ -91,6 +91,8 @@ export interface InvokeRequest {
   readonly project?: string;
   readonly input?: unknown;
   readonly context?: Readonly<Record<string, unknown>>;
+  /** For tools that run in a box: what stands in its `/workspace`, read-only. */
+  readonly files?: readonly InputFile[];
   readonly limits?: { readonly timeout_ms?: number; readonly max_output_bytes?: number };
   readonly mode?: "sync" | "async";
   readonly wait_ms?: number;
@@ -100,6 +102,10 @@ export interface InvokeRequest {
   /** With it the client may repeat the request; without it every request is a new call and is sent once. */
   readonly idempotency_key?: string;
 }
+
+/** A stored file by its digest (see `client.files.put`), or a short text. `path` is relative to `/workspace`. */
+export type InputFile =
+  { readonly path: string; readonly ref: string } | { readonly path: string; readonly content: string };
 
 /** One lease of one call. */
 export interface Attempt {

@@ -1,8 +1,8 @@
 // `signalbox files`: puts files that calls can then name as their inputs.
-import type { StoredFile } from "@signalbox/client";
+import type { InputFile, StoredFile } from "@signalbox/client";
 import type { Command } from "commander";
 import { realpath } from "node:fs/promises";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { NoPackage, readFolderFile } from "../../adapters/store/folder.ts";
 import { CliError } from "../failure.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
@@ -29,6 +29,21 @@ async function putFiles(session: OnlineSession, paths: readonly string[]): Promi
       { title: "FILE", cell: ({ path }) => path, shrinks: true },
     ]),
   );
+}
+
+/**
+ * @param flags `path`, or `name=path`; without a name the file stands under its own, whatever folder it comes from
+ * @throws CliError for a path that cannot be read
+ */
+export async function putInputFiles(session: OnlineSession, flags: readonly string[]): Promise<InputFile[]> {
+  const files: InputFile[] = [];
+  for (const flag of flags) {
+    const at = flag.indexOf("=");
+    const path = flag.slice(at + 1);
+    const { digest } = await putFile(session, path);
+    files.push({ path: at < 0 ? basename(path) : flag.slice(0, at), ref: digest });
+  }
+  return files;
 }
 
 async function putFile(session: OnlineSession, path: string): Promise<StoredFile> {

@@ -51,6 +51,26 @@ test("every flag reaches the request", async () => {
   });
 });
 
+test("files are put first, then named: under their own names or under given ones", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "signalbox-run-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "orders.csv"), "id\n1\n");
+  const stored = { status: 201, body: `{"digest":"sha256:aa","bytes":5}` };
+  const { url, seen } = await scriptedHttp({
+    "PUT /v1/files": [stored, stored],
+    "POST /v1/executions": [{ body: succeeded }],
+  });
+  const path = join(folder, "orders.csv");
+  const { code } = await cli(["run", "code.run", "--file", path, `in/x.csv=${path}`], reaching(url));
+  expect([code, seen.map(({ body }) => body).slice(0, 2)]).toEqual([0, ["id\n1\n", "id\n1\n"]]);
+  expect(JSON.parse(seen[2]?.body ?? "")).toMatchObject({
+    files: [
+      { path: "orders.csv", ref: "sha256:aa" },
+      { path: "in/x.csv", ref: "sha256:aa" },
+    ],
+  });
+});
+
 test("a call that outlives the first wait is looked at until it ends", async () => {
   const { url, seen } = await scriptedHttp({
     "POST /v1/executions": [{ status: 202, body: record("running") }],

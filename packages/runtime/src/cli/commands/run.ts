@@ -9,6 +9,7 @@ import { readJsonText } from "../json-input.ts";
 import { prettyJson } from "../json.ts";
 import { pause } from "../pause.ts";
 import { withProgress } from "../progress.ts";
+import { putInputFiles } from "./files.ts";
 import { denials, ruleText, showDenial } from "../rules.ts";
 import { givenOnly, toolAndVersion } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
@@ -17,6 +18,7 @@ import { durationText, parseSpanMs } from "../times.ts";
 
 interface RunOptions {
   readonly input: string;
+  readonly file?: readonly string[];
   readonly version?: string;
   readonly project?: string;
   readonly idempotencyKey?: string;
@@ -39,6 +41,7 @@ export function addRun(program: Command, runs: Runs): void {
     .description("run a tool and print its output")
     .argument("<tool>", "its name, or name@version")
     .option("--input <json>", "the input: JSON, @file, or - for standard input", "{}")
+    .option("--file <path...>", "for tools that run in a box: a file for its workspace; name=path puts it under another name")
     .option("--version <version>", "a version or a range; without it the active one")
     .option("--project <project>", "the project to run it in; without it the key's")
     .option("--idempotency-key <text>", "run at most once for this text; a repeat answers with the first call")
@@ -57,9 +60,11 @@ async function runTool(session: OnlineSession, args: readonly string[], options:
   const timeoutMs = spanFlag("--timeout", options.timeout);
   const waitMs = options.async === true ? 0 : (spanFlag("--wait", options.wait) ?? Number.POSITIVE_INFINITY);
   const inputText = await readJsonText(session.io, "--input", options.input);
+  const files = options.file === undefined ? undefined : await putInputFiles(session, options.file);
   const asked = {
     ...givenOnly({ version, project: options.project }),
     ...(timeoutMs === undefined ? {} : { limits: { timeout_ms: timeoutMs } }),
+    ...(files === undefined ? {} : { files }),
     tool,
     inputText,
     // With a key of its own the request can be sent again after a broken connection and still runs once.
