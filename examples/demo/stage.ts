@@ -24,8 +24,8 @@ export interface Somebody {
 }
 
 export interface CliOptions {
-  /** 0 by default. */
-  readonly exitCode?: number;
+  /** 0 by default; `null` takes any. */
+  readonly exitCode?: number | null;
   /** Asks with this key; without it with the administrator's that the command line finds by itself. */
   readonly as?: Somebody;
   readonly linesMax?: number;
@@ -145,6 +145,15 @@ export class Stage {
     return worker;
   }
 
+  /** Waits until the sandbox worker that the runtime has started itself is there. */
+  async boxWorker(): Promise<void> {
+    const there = async (): Promise<boolean> => {
+      const { body } = await this.ask("GET", "/v1/workers");
+      return (body["items"] as readonly { readonly boxes: readonly string[] }[]).some(({ boxes }) => boxes.length > 0);
+    };
+    await this.until(() => "the sandbox worker to connect", there);
+  }
+
   /** The worker that serves the story at this point; started where a chapter is played alone. */
   async worker(): Promise<Child> {
     return this.#worker ?? this.startWorker();
@@ -188,7 +197,7 @@ export class Stage {
       keepAs === undefined ? said : said.replaceAll(new RegExp(secretPattern, "g"), `(kept as ${keepAs})`),
       linesMax,
     );
-    if (finished.exitCode !== exitCode)
+    if (exitCode !== null && finished.exitCode !== exitCode)
       throw new StoryFailed(
         `signalbox ${args.join(" ")}\n  expected: exit code ${exitCode}\n  found:    exit code ${finished.exitCode}`,
       );

@@ -1,5 +1,6 @@
 // The stories by name: which chapters each plays, in order. Later work adds its chapters here.
 import { dispatchIsFrozen } from "./chapters/brake.ts";
+import { evilCodeIsStopped, modelCodeRuns } from "./chapters/boxed.ts";
 import { cancelInFlight } from "./chapters/cancel.ts";
 import { callRunsThrough } from "./chapters/call.ts";
 import { ruleDenies } from "./chapters/denied.ts";
@@ -41,6 +42,8 @@ const twoPeople: Chapter = { title: "A very large one needs two people", play: t
 const unapproved: Chapter = { title: "A no, and nobody's yes", play: nobodyApproves };
 const brake: Chapter = { title: "Dispatch is frozen, and goes on", play: dispatchIsFrozen };
 const outlives: Chapter = { title: "A question outlives the runtime", play: questionOutlives };
+const modelCode: Chapter = { title: "Code of a model summarizes the orders in a box", play: modelCodeRuns };
+const evilCode: Chapter = { title: "Evil code is stopped, and the cause is told", play: evilCodeIsStopped };
 const ledger: Chapter = { title: "The ledger tells it all", play: ledgerTells };
 const again: Chapter = { title: "The runtime stops and comes back", play: restart };
 const edited: Chapter = { title: "An edited ledger is found out", play: editedLedgers };
@@ -52,7 +55,21 @@ export const storyDefault = "spine";
 export const stories: Readonly<Record<string, Story>> = {
   spine: {
     about: "one call's whole life, from the manifest to the audit, and what can go wrong on the way",
-    chapters: [tools, worker, call, idempotency, refused, cancel, lostWorker, ...governed, ledger, again, edited],
+    chapters: [
+      tools,
+      worker,
+      call,
+      idempotency,
+      refused,
+      cancel,
+      lostWorker,
+      ...governed,
+      modelCode,
+      evilCode,
+      ledger,
+      again,
+      edited,
+    ],
   },
   call: { about: "a call runs through; the same key again runs nothing", chapters: [tools, worker, call, idempotency] },
   refusals: { about: "an unknown tool, an invalid input, a caller without the grant", chapters: [tools, refused] },
@@ -60,6 +77,7 @@ export const stories: Readonly<Record<string, Story>> = {
     about: "rules deny, people approve, change and reject, dispatch is frozen, a question outlives the runtime",
     chapters: [tools, ...governed, outlives],
   },
+  boxed: { about: "code of a model runs in a box; evil code is stopped", chapters: [modelCode, evilCode] },
   cancel: { about: "a call in flight is cancelled", chapters: [tools, cancel] },
   "lost-worker": {
     about: "workers are killed in mid-call, of a safe and of unsafe calls",

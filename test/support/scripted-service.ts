@@ -270,7 +270,10 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
         state: "ready",
         capacity: 8,
         holding: 1,
-        handlers: [{ tool: "echo", version: "1.2.0", maxConcurrency: 8 }],
+        handlers: [
+          { tool: "echo", version: "1.2.0", maxConcurrency: 8 },
+          { tool: "", version: "native", maxConcurrency: 8 },
+        ],
         connectedAt: scriptedAt,
         lastHeardAt: scriptedAt + 1_000,
       },

@@ -341,6 +341,8 @@ export interface Worker {
   readonly capacity: number;
   readonly holding: number;
   readonly handlers: readonly { readonly tool: string; readonly version: string; readonly max_concurrency: number }[];
+  /** Kinds of boxes that a sandbox worker has proved. */
+  readonly boxes: readonly string[];
   readonly connected_at: string;
   readonly last_heard_at: string;
 }

@@ -111,6 +111,59 @@ describe("what is wrong is said at once", () => {
   });
 });
 
+describe("a call that brings its box", () => {
+  const boxed = { ...safe, boxJson: "{}" };
+  const told = (script: ReturnType<typeof scripted>): readonly string[] => script.heard.map(({ type }) => type);
+
+  test("is told to run when its runner says that the box stands", async () => {
+    const script = scripted();
+    const stands = Promise.withResolvers<void>();
+    const { world, worker } = start(script, {
+      boxes: {
+        backends: ["native"],
+        async run(_ctx, started) {
+          await stands.promise;
+          started();
+          return { status: "succeeded", outputJson: "1", usage: { cpuMs: 2 } };
+        },
+      },
+    });
+    const run = worker.run();
+    await settle();
+    script.say(boxed);
+    await world.pass(10);
+    expect(told(script)).toEqual(["register", "accepted"]);
+    stands.resolve();
+    await settle();
+    expect(told(script)).toEqual(["register", "accepted", "started", "result"]);
+    expect(script.heard.at(-1)).toMatchObject({ outputJson: "1", usage: { durationMs: 0, cpuMs: 2 } });
+    script.say({ type: "result_ack", callId: "c1", fence: 1, verdict: "stored" });
+    await worker.close();
+    await run;
+  });
+
+  test("of which its runner loses track is no result", async () => {
+    const script = scripted();
+    const { world, worker } = start(script, {
+      boxes: {
+        backends: ["native"],
+        async run(_ctx, started) {
+          started();
+          throw new Error("the helper died");
+        },
+      },
+    });
+    const run = worker.run();
+    await settle();
+    script.say(boxed);
+    await settle();
+    expect(told(script)).toEqual(["register", "accepted", "started"]);
+    expect(world.lines).toEqual(["what became of c1 is not known: the helper died"]);
+    await worker.close();
+    await run;
+  });
+});
+
 describe("dialling", () => {
   test("again and again, with growing and jittered delays; a stream that was registered starts over", async () => {
     const script = scripted((_, dial) => (dial === 4 ? undefined : new Error(`no answer ${dial}`)));

@@ -86,7 +86,7 @@ function reportApiError(error: SignalboxApiError, context: FailureContext): Exit
     error.code,
     nextStep(error.code, { tool, approvalId, policy, executionId: error.executionId, details: error.details }),
   );
-  for (const line of faultLines(error.details)) io.stderr.write(`  ${line}\n`);
+  for (const line of [...faultLines(error.details), ...stderrLines(error.details)]) io.stderr.write(`  ${line}\n`);
   if (error.executionId !== undefined) io.stderr.write(paint.dim(`call: ${plainLine(error.executionId)}\n`));
   if (error.requestId !== undefined) io.stderr.write(paint.dim(`request: ${plainLine(error.requestId)}\n`));
   return exitCodeOf(error.code, error.httpStatus);
@@ -110,4 +110,14 @@ function faultLines(details: Readonly<Record<string, unknown>>): readonly string
     return [plainLine(`${pointer === "" ? "(whole)" : pointer}: ${String(field.message)}${hint}`)];
   });
   return fields.length > faultsShownMax ? [...lines, `and ${fields.length - faultsShownMax} more`] : lines;
+}
+
+const stderrLinesMax = 10;
+
+/** Of a tool that ended badly in its box: the last that it said. */
+function stderrLines(details: Readonly<Record<string, unknown>>): readonly string[] {
+  const { tool_details: more } = details;
+  const text = typeof more === "object" && more !== null && "stderr" in more ? String(more.stderr) : "";
+  const lines = text.trimEnd().split("\n").slice(-stderrLinesMax);
+  return text.trim() === "" ? [] : lines.map((line) => plainLine(line));
 }

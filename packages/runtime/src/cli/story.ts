@@ -64,6 +64,7 @@ function header({ call, now, paint }: StoryParts): string {
       ["cancel asked", call.cancel_requested_at === null ? undefined : instantText(call.cancel_requested_at, now)],
       ["took", took(call)],
       ["worker", execution.worker ?? undefined],
+      ["box", execution.sandbox === "application" ? undefined : (execution.sandbox ?? undefined)],
       ["attempt", String(execution.attempt)],
       ["routing", execution.routing_outcome],
       ["idempotency key", call.idempotency_key ?? undefined],

@@ -40,12 +40,13 @@ test("workers are listed with their load and tools", async () => {
     capacity: 16,
     holding: 2,
     handlers: [{ tool: "a.b", version: "1.0.0", max_concurrency: 16 }],
+    boxes: ["native", "wasm"],
     connected_at: "2026-01-31T11:00:00.000Z",
     last_heard_at: "2026-01-31T11:59:57.000Z",
   };
   const { url } = await scriptedHttp({ "GET /v1/workers": [{ body: { items: [worker], next_cursor: null } }] });
   expect((await cli(["workers", "list"], reaching(url))).out).toBe(
-    "WORKER  STATE  LOAD  HEARD    TOOLS\nwrk_1   ready  2/16  3 s ago  a.b@1.0.0\n",
+    "WORKER  STATE  LOAD  HEARD    TOOLS\nwrk_1   ready  2/16  3 s ago  a.b@1.0.0, boxes: native, boxes: wasm\n",
   );
 });
 

@@ -71,6 +71,16 @@ test("files are put first, then named: under their own names or under given ones
   });
 });
 
+test("what a tool in a box said last stands below its error", async () => {
+  const details = { tool_code: "exited", tool_details: { exit_code: 1, stderr: "Traceback:\n\u001b[31mOSError: no\u001b[0m\n" } };
+  const error = { code: "tool_error", message: "the tool ended with exit code 1", retryable: false, details };
+  const { url } = await scriptedHttp({
+    "POST /v1/executions": [{ status: 502, body: JSON.stringify({ error, execution_id: "exec_1", status: "failed" }) }],
+  });
+  const { code, err } = await cli(["run", "code.run"], reaching(url));
+  expect([code, err.split("\n").slice(2, 4)]).toEqual([1, ["  Traceback:", "  \\u001b[31mOSError: no\\u001b[0m"]]);
+});
+
 test("a call that outlives the first wait is looked at until it ends", async () => {
   const { url, seen } = await scriptedHttp({
     "POST /v1/executions": [{ status: 202, body: record("running") }],

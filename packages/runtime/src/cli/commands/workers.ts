@@ -25,6 +25,7 @@ async function listWorkers(session: OnlineSession): Promise<Outcome> {
     session.remark("no worker is connected\nnext:  signalbox init hello   (an example of one)");
 }
 
-function toolsText({ handlers }: Worker): string {
-  return handlers.map(({ tool, version }) => `${tool}@${version}`).join(", ");
+function toolsText({ handlers, boxes }: Worker): string {
+  const offers = handlers.map(({ tool, version }) => `${tool}@${version}`);
+  return [...offers, ...boxes.map((name) => `boxes: ${name}`)].join(", ");
 }

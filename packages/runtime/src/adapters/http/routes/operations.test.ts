@@ -67,6 +67,7 @@ test("workers", async () => {
         capacity: 8,
         holding: 1,
         handlers: [{ tool: "echo", version: "1.2.0", max_concurrency: 8 }],
+        boxes: ["native"],
         connected_at: "2026-01-02T03:04:05.000Z",
         last_heard_at: "2026-01-02T03:04:06.000Z",
       },
