@@ -29,7 +29,11 @@ describe("code.run", () => {
   test("JavaScript, in a guest", async (context) => {
     needsBoxes(context, missing);
     const { status, body } = await runCode("javascript", "console.log('hi'); input.n + 1", { input: { n: 41 } });
-    expect([status, body.status, body.output]).toEqual([200, "succeeded", { result: 42, stdout: "hi\n", stderr: "", truncated: [] }]);
+    expect([status, body.status, body.output]).toEqual([
+      200,
+      "succeeded",
+      { result: 42, stdout: "hi\n", stderr: "", truncated: [] },
+    ]);
     expect(body.execution).toMatchObject({ sandbox: "wasm" });
   });
 
@@ -37,7 +41,10 @@ describe("code.run", () => {
     needsBoxes(context, missing);
     const code = "import sys\nprint('hi')\nprint('oh', file=sys.stderr)\n{'n': input['n'] + 1}";
     const { body } = await runCode("python", code, { input: { n: 41 } });
-    expect([body.status, body.output]).toEqual(["succeeded", { result: { n: 42 }, stdout: "hi\n", stderr: "oh\n", truncated: [] }]);
+    expect([body.status, body.output]).toEqual([
+      "succeeded",
+      { result: { n: 42 }, stdout: "hi\n", stderr: "oh\n", truncated: [] },
+    ]);
     expect(body.execution).toMatchObject({ sandbox: "native" });
     const long = await runCode("python", "print('x' * 40000)\n12345678901234567890");
     expect(long.text).toContain('"result":12345678901234567890');
@@ -58,7 +65,10 @@ describe("code.run", () => {
   test("what is wrong with the code is told, with its place", async (context) => {
     needsBoxes(context, missing);
     const python = await runCode("python", "def f():\n  return 1 / 0\nf()");
-    expect(python.body.error).toMatchObject({ code: "tool_error", details: { tool_code: "exited", tool_details: { exit_code: 1 } } });
+    expect(python.body.error).toMatchObject({
+      code: "tool_error",
+      details: { tool_code: "exited", tool_details: { exit_code: 1 } },
+    });
     expect(python.text).toContain('File \\"code.py\\", line 2, in f');
     expect(python.text).not.toContain("main.py");
     const javascript = await runCode("javascript", "const f = () => nope;\nf()");
@@ -71,8 +81,12 @@ describe("code.run", () => {
   test("input files, for both languages", async (context) => {
     needsBoxes(context, missing);
     const files = [{ path: "in/a.txt", content: "grüße" }];
-    expect((await runCode("javascript", "files.read('in/a.txt')", {}, files)).body.output).toMatchObject({ result: "grüße" });
-    expect((await runCode("python", "open('in/a.txt').read()", {}, files)).body.output).toMatchObject({ result: "grüße" });
+    expect((await runCode("javascript", "files.read('in/a.txt')", {}, files)).body.output).toMatchObject({
+      result: "grüße",
+    });
+    expect((await runCode("python", "open('in/a.txt').read()", {}, files)).body.output).toMatchObject({
+      result: "grüße",
+    });
   });
 
   test("from the command line", async (context) => {
@@ -87,7 +101,10 @@ describe("shell.run", () => {
   test("exit code and both streams; another exit code than 0 is a result", async (context) => {
     needsBoxes(context, missing);
     const { body } = await shell("cat; echo oh >&2; exit 3", { stdin: "in\n" });
-    expect([body.status, body.output]).toEqual(["succeeded", { exit_code: 3, stdout: "in\n", stderr: "oh\n", truncated: [] }]);
+    expect([body.status, body.output]).toEqual([
+      "succeeded",
+      { exit_code: 3, stdout: "in\n", stderr: "oh\n", truncated: [] },
+    ]);
   });
 
   test("a signal counts from 128; the result is not the command's to write; what is left running is not waited for", async (context) => {
@@ -102,13 +119,22 @@ describe("shell.run", () => {
   test("a long output is cut and flagged, and control characters fit", async (context) => {
     needsBoxes(context, missing);
     const { body } = await shell("head -c 200000 /dev/zero | tr '\\0' '\\001'; head -c 200000 /dev/zero >&2");
-    expect(body.output).toEqual({ exit_code: 0, stdout: "\u0001".repeat(65_536), stderr: "\0".repeat(65_536), truncated: ["stdout", "stderr"] });
+    expect(body.output).toEqual({
+      exit_code: 0,
+      stdout: "\u0001".repeat(65_536),
+      stderr: "\0".repeat(65_536),
+      truncated: ["stdout", "stderr"],
+    });
   });
 
   test("its output streams while it runs", async (context) => {
     needsBoxes(context, missing);
     const client = createClient({ url: stack.url(), key: stack.adminKey });
-    const { body } = await admin.invoke({ tool: "shell.run", input: { command: "echo one; sleep 0.5; echo two" }, mode: "async" });
+    const { body } = await admin.invoke({
+      tool: "shell.run",
+      input: { command: "echo one; sleep 0.5; echo two" },
+      mode: "async",
+    });
     const seen: string[] = [];
     for await (const event of client.follow(body.execution_id ?? "")) {
       if (event.type !== "stdout") continue;
@@ -123,8 +149,11 @@ describe("shell.run", () => {
 
 describe("a breach is told with its cause", () => {
   test.each([
-    ["memory", `exec python3 -c 'a = []
-while True: a.append(bytearray(4 << 20))'`],
+    [
+      "memory",
+      `exec python3 -c 'a = []
+while True: a.append(bytearray(4 << 20))'`,
+    ],
     ["pids", "bomb() { bomb | bomb & }; bomb; sleep 5"],
     ["output", "exec yes"],
     ["disk", "cat /dev/zero > big"],
@@ -137,7 +166,12 @@ while True: a.append(bytearray(4 << 20))'`],
   test("an endless loop is timed_out, and its stop is confirmed", async (context) => {
     needsBoxes(context, missing);
     const { status, body } = await admin.invoke({ tool: "brief", input: { command: "while :; do :; done" } });
-    expect([status, body.status, body.error?.code, body.error?.details["stop_confirmed"]]).toEqual([504, "timed_out", "timeout", true]);
+    expect([status, body.status, body.error?.code, body.error?.details["stop_confirmed"]]).toEqual([
+      504,
+      "timed_out",
+      "timeout",
+      true,
+    ]);
   });
 });
 
@@ -176,18 +210,28 @@ for place in (("169.254.169.254", 80), ("127.0.0.1", int(sys.argv[1])), ("1.1.1.
   except OSError: pass' ${new URL(stack.url()).port} > reached
 printf '"reached":"%s"}' "$(cat reached)"`;
     const { body } = await small(`{ ${probe}\n} >&3`);
-    expect(body.output).toEqual({ accounts: expect.any(Number) as number, read: "", env: "HOME LANG PATH PWD TMPDIR ", reached: "" });
+    expect(body.output).toEqual({
+      accounts: expect.any(Number) as number,
+      read: "",
+      env: "HOME LANG PATH PWD TMPDIR ",
+      reached: "",
+    });
     expect((body.output as { accounts: number }).accounts).toBeLessThanOrEqual(3);
   });
 
   test("nor of another tenant: its files cannot be named, and the store is not there", async (context) => {
     needsBoxes(context, missing);
-    const put = await stack.operator.ask("PUT", "/v1/files", { body: "of the platform", headers: { "content-type": "application/octet-stream" } });
+    const put = await stack.operator.ask("PUT", "/v1/files", {
+      body: "of the platform",
+      headers: { "content-type": "application/octet-stream" },
+    });
     const ref = String(put.body["digest"]);
     const files = [{ path: "theirs.txt", ref }];
     const foreign = await admin.invoke({ tool: "small", input: { command: "cat theirs.txt >&3" }, files });
     expect([foreign.status, foreign.body.error?.code]).toEqual([400, "invalid_input"]);
-    const { body } = await small(`{ printf '"'; ls ${stack.dataDir} 2>/dev/null; find / -name '${ref.slice("sha256:".length)}' 2>/dev/null; printf '"'; } >&3`);
+    const { body } = await small(
+      `{ printf '"'; ls ${stack.dataDir} 2>/dev/null; find / -name '${ref.slice("sha256:".length)}' 2>/dev/null; printf '"'; } >&3`,
+    );
     expect(body.output).toBe("");
   });
 

@@ -23,7 +23,10 @@ test("without boxes everything for a box is refused at once, and what needs none
   const { admin } = await start({ boxes: 0 });
   const startedAt = performance.now();
   const { status, body } = await admin.invoke(javascript("1"));
-  expect([status, body.error]).toMatchObject([503, { code: "sandbox_unavailable", details: { required_rank: 40, backends: [], able: ["wasm"] } }]);
+  expect([status, body.error]).toMatchObject([
+    503,
+    { code: "sandbox_unavailable", details: { required_rank: 40, backends: [], able: ["wasm"] } },
+  ]);
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect((await admin.invoke(python("1"))).body.error?.details).toMatchObject({ required_rank: 10 });
   expect((await admin.invoke({ tool: "echo", input: { a: 1 } })).body.output).toEqual({ a: 1 });
@@ -32,13 +35,16 @@ test("without boxes everything for a box is refused at once, and what needs none
 test("a privileged tool that nobody switched on is denied by name, and is in no list", async (context) => {
   const { admin, cli, logs } = await start({ boxes: 2, args: ["--enable", "none"] });
   const { status, body } = await admin.invoke({ tool: "shell.run", input: { command: "id" } });
-  expect([status, body.error]).toMatchObject([403, { code: "forbidden", details: { reason: "tool_off", switch: "shell.run" } }]);
+  expect([status, body.error]).toMatchObject([
+    403,
+    { code: "forbidden", details: { reason: "tool_off", switch: "shell.run" } },
+  ]);
   expect(body.error?.message).toContain("signalbox dev --enable shell.run");
   expect(await admin.call(body.execution_id)).toMatchObject({ status: "denied" });
   const denied = await admin.invoke(python("1"));
   expect([denied.status, denied.body.error?.details["switch"]]).toEqual([403, "code.run"]);
   const { items = [] } = (await admin.get("/v1/tools")).body;
-  expect(items.map((one) => one["tool"]).sort()).toEqual(["code.run", "echo"]);
+  expect(items.map((one) => one["tool"])).toEqual(["code.run", "echo"]);
   expect((await cli(["run", "shell.run", "--input", `{"command":"id"}`])).err).toContain("--enable shell.run");
   expect(logs()).toContain(`"off":["code.run","shell.run"]`);
   needsBoxes(context, missing);
@@ -61,42 +67,50 @@ test("what was queued for a tool does not run once its switch is off", async (co
   });
 });
 
-test("a sandbox worker that is killed takes its boxes along; a safe call runs again, an unsafe one waits for a person; a drain waits for a box", { timeout: 45_000 }, async (context) => {
-  needsBoxes(context, missing);
-  const here = await start({ boxes: 4 });
-  await untilBoxes(here.admin);
-  // A lease outlasts a dead worker by 15 s; the tools may take longer than that.
-  await registerSmall(here, "safe.one", { timeout: "60s" });
-  await registerSmall(here, "unsafe.one", { timeout: "60s", sideEffectClass: "non_idempotent_write" });
-  const marker = `8${process.pid}`;
-  const input = { command: `sleep ${marker}; echo 1 >&3` };
-  const [safe, unsafe] = await Promise.all(
-    ["safe.one", "unsafe.one"].map(async (tool) => (await here.admin.invoke({ tool, input, mode: "async" })).body.execution_id),
-  );
-  await expect.poll(() => withWord(marker).length, { timeout: 10_000 }).toBe(2);
-  const before = workerOf(here);
-  if (before === undefined) throw new Error("there is no sandbox worker");
-  process.kill(before, "SIGKILL");
-  await expect.poll(() => withWord(marker), { timeout: 5_000 }).toEqual([]);
-  await untilBoxes(here.admin);
-  expect(workerOf(here)).not.toBe(before);
-  expect(await here.admin.until(unsafe, ["indeterminate"], 25_000)).toMatchObject({
-    error: { code: "indeterminate", details: { may_have_executed: true } },
-    execution: { attempt: 1 },
-  });
-  await expect.poll(async () => (await here.admin.call(safe)).execution, { timeout: 10_000 }).toMatchObject({ attempt: 2 });
-  await here.admin.post(`/v1/executions/${safe}/cancel`, {});
-  await here.admin.until(safe, ["cancelled"]);
+test(
+  "a sandbox worker that is killed takes its boxes along; a safe call runs again, an unsafe one waits for a person; a drain waits for a box",
+  { timeout: 45_000 },
+  async (context) => {
+    needsBoxes(context, missing);
+    const here = await start({ boxes: 4 });
+    await untilBoxes(here.admin);
+    // A lease outlasts a dead worker by 15 s; the tools may take longer than that.
+    await registerSmall(here, "safe.one", { timeout: "60s" });
+    await registerSmall(here, "unsafe.one", { timeout: "60s", sideEffectClass: "non_idempotent_write" });
+    const marker = `8${process.pid}`;
+    const input = { command: `sleep ${marker}; echo 1 >&3` };
+    const [safe, unsafe] = await Promise.all(
+      ["safe.one", "unsafe.one"].map(
+        async (tool) => (await here.admin.invoke({ tool, input, mode: "async" })).body.execution_id,
+      ),
+    );
+    await expect.poll(() => withWord(marker).length, { timeout: 10_000 }).toBe(2);
+    const before = workerOf(here);
+    if (before === undefined) throw new Error("there is no sandbox worker");
+    process.kill(before, "SIGKILL");
+    await expect.poll(() => withWord(marker), { timeout: 5_000 }).toEqual([]);
+    await untilBoxes(here.admin);
+    expect(workerOf(here)).not.toBe(before);
+    expect(await here.admin.until(unsafe, ["indeterminate"], 25_000)).toMatchObject({
+      error: { code: "indeterminate", details: { may_have_executed: true } },
+      execution: { attempt: 1 },
+    });
+    await expect
+      .poll(async () => (await here.admin.call(safe)).execution, { timeout: 10_000 })
+      .toMatchObject({ attempt: 2 });
+    await here.admin.post(`/v1/executions/${safe}/cancel`, {});
+    await here.admin.until(safe, ["cancelled"]);
 
-  // And a runtime that is told to stop lets a box finish, and keeps what it came to.
-  const slow = { command: `sleep 0.8${process.pid}; echo '"done"' >&3` };
-  const { body } = await here.admin.invoke({ tool: "safe.one", input: slow, mode: "async" });
-  await expect.poll(() => withWord(`0.8${process.pid}`).length).toBe(1);
-  expect((await here.stop()).code).toBe(0);
-  expect(withWord(`0.8${process.pid}`)).toEqual([]);
-  await here.start();
-  expect(await here.admin.call(body.execution_id)).toMatchObject({ status: "succeeded", output: "done" });
-});
+    // And a runtime that is told to stop lets a box finish, and keeps what it came to.
+    const slow = { command: `sleep 0.8${process.pid}; echo '"done"' >&3` };
+    const { body } = await here.admin.invoke({ tool: "safe.one", input: slow, mode: "async" });
+    await expect.poll(() => withWord(`0.8${process.pid}`).length).toBe(1);
+    expect((await here.stop()).code).toBe(0);
+    expect(withWord(`0.8${process.pid}`)).toEqual([]);
+    await here.start();
+    expect(await here.admin.call(body.execution_id)).toMatchObject({ status: "succeeded", output: "done" });
+  },
+);
 
 test("a sandbox worker that makes room for a fresh one loses nothing", { timeout: 45_000 }, async (context) => {
   needsBoxes(context, missing);

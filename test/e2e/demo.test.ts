@@ -208,6 +208,7 @@ test(
       "call",
       "refusals",
       "governed",
+      "boxed",
       "cancel",
       "lost-worker",
       "restart",

@@ -58,7 +58,14 @@ export async function registerSmall(stack: Stack, name: string, more: SmallTool 
   const folder = join(stack.folder, name);
   mkdirSync(folder);
   writeFileSync(join(folder, "main.py"), program);
-  const limits = { memory_bytes: "48Mi", disk_bytes: "4Mi", pids: 16, cpu_seconds: 10, output_bytes: "64Ki", ...more.limits };
+  const limits = {
+    memory_bytes: "48Mi",
+    disk_bytes: "4Mi",
+    pids: 16,
+    cpu_seconds: 10,
+    output_bytes: "64Ki",
+    ...more.limits,
+  };
   const document = {
     apiVersion: "signalbox.dev/v1",
     kind: "Tool",

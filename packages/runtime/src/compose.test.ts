@@ -97,7 +97,7 @@ test("manifests below a folder are registered; a bad one keeps nobody from start
   const runtime = await startDev({ ...options, toolsDirs: [tools] });
   try {
     const { json } = await ask("/v1/tools", client().key);
-    expect((json["items"] as { tool?: string; name?: string }[]).map((item) => item.tool ?? item.name)).toEqual(["greet", "echo"]);
+    expect((json["items"] as { tool?: string; name?: string }[]).map((item) => item.tool ?? item.name)).toEqual(["greet", "code.run", "echo"]);
   } finally {
     await runtime.stop();
   }

@@ -15,7 +15,13 @@ const notStarted: WorkerInput = {
 };
 const lost: WorkerInput = { type: "handler_ended", ...c1, end: { status: "lost", message: "the backend broke" } };
 const note: WorkerOutput = { type: "note", message: "what became of c1 is not known: the backend broke" };
-const handedBack = send({ type: "nack", ...c1, reason: "retry_elsewhere", code: "box_not_provisioned", message: "no room" });
+const handedBack = send({
+  type: "nack",
+  ...c1,
+  reason: "retry_elsewhere",
+  code: "box_not_provisioned",
+  message: "no room",
+});
 const heartbeatOf = (...states: readonly ("accepted" | "running")[]): WorkerOutput =>
   send({ type: "heartbeat", load: expect.any(Number) as number, inFlight: states.map((state) => ({ ...c1, state })) });
 
@@ -67,13 +73,16 @@ describe("until the box stands", () => {
 });
 
 describe("a box that cannot be made", () => {
-  test.each([safe, unsafe])("hands the call back, whatever its class, and frees its slot: $sideEffectClass", (invoke) => {
-    const worker = preparing(invoke);
-    expect(worker.take(notStarted)).toEqual([handedBack]);
-    expect(worker.at(5_000).take({ type: "tick" })).toEqual([heartbeatOf()]);
-    const next = { ...invoke, fence: 2 };
-    expect(worker.hear(next)[0]).toEqual(accepted(2));
-  });
+  test.each([safe, unsafe])(
+    "hands the call back, whatever its class, and frees its slot: $sideEffectClass",
+    (invoke) => {
+      const worker = preparing(invoke);
+      expect(worker.take(notStarted)).toEqual([handedBack]);
+      expect(worker.at(5_000).take({ type: "tick" })).toEqual([heartbeatOf()]);
+      const next = { ...invoke, fence: 2 };
+      expect(worker.hear(next)[0]).toEqual(accepted(2));
+    },
+  );
 
   test("of a call that was asked to stop is the confirmed stop", () => {
     const worker = preparing(unsafe);
@@ -125,7 +134,13 @@ describe("a box that is lost", () => {
     const worker = running(unsafe);
     worker.take(lost);
     expect(worker.hear(unsafe)).toEqual([
-      send({ type: "nack", ...c1, reason: "retry_elsewhere", code: "lease_over", message: expect.any(String) as string }),
+      send({
+        type: "nack",
+        ...c1,
+        reason: "retry_elsewhere",
+        code: "lease_over",
+        message: expect.any(String) as string,
+      }),
     ]);
   });
 

@@ -38,6 +38,7 @@ const err = follow(shell.stderr, process.stderr);
 shell.stdin.on("error", () => {});
 shell.stdin.end(stdin);
 process.on("SIGTERM", () => {
+  if (shell.pid === undefined) return;
   try {
     process.kill(-shell.pid, "SIGTERM");
   } catch {

@@ -13,7 +13,16 @@ const order: BoxOrder = {
   entry: "main.mjs",
   packageDigest: "sha256:aa",
   toolTenant: "acme",
-  limits: { cpu: 1, cpuSeconds: 1, memoryBytes: MiB, diskBytes: MiB, pids: 4, fds: 16, outputBytes: 1_000, egressBytes: 0 },
+  limits: {
+    cpu: 1,
+    cpuSeconds: 1,
+    memoryBytes: MiB,
+    diskBytes: MiB,
+    pids: 4,
+    fds: 16,
+    outputBytes: 1_000,
+    egressBytes: 0,
+  },
   graceMs: 100,
   resultBytes: MiB,
   resultFrom: "fd3",
@@ -44,7 +53,13 @@ const invoke: Invoke = {
 };
 
 const usage = { startMs: 1, durationMs: 2, cpuMs: 3, peakMemoryBytes: 4, egressBytes: 0 };
-const ended = (end: BoxEnd, resultText: string | null = null): BoxResult => ({ end, resultText, truncated: [], stderrTail: "", usage });
+const ended = (end: BoxEnd, resultText: string | null = null): BoxResult => ({
+  end,
+  resultText,
+  truncated: [],
+  stderrTail: "",
+  usage,
+});
 
 interface Scene {
   readonly order?: Partial<BoxOrder>;
@@ -148,7 +163,11 @@ test("the making of a box is given up in time for the call to be handed back", a
     late.abort(new Error("too late"));
     signal.throwIfAborted();
   };
-  expect((await play({ after, provision })).end).toEqual({ status: "not_started", code: "box_not_provisioned", message: "too late" });
+  expect((await play({ after, provision })).end).toEqual({
+    status: "not_started",
+    code: "box_not_provisioned",
+    message: "too late",
+  });
   expect(waits).toEqual([8_000]);
 });
 
@@ -162,7 +181,10 @@ test("a box that is lost is no result", async () => {
 test.each<[BoxEnd, object]>([
   [{ reason: "timeout" }, { code: "timeout", message: expect.stringContaining("own clock") as string }],
   [{ reason: "cancelled" }, { code: "stopped", message: expect.stringContaining("had to leave") as string }],
-  [{ reason: "exited", code: 3 }, { code: "exited", message: "the tool ended with exit code 3" }],
+  [
+    { reason: "exited", code: 3 },
+    { code: "exited", message: "the tool ended with exit code 3" },
+  ],
 ])("%o", async (end, error) => {
   expect((await play({ run: () => ended(end) })).end).toMatchObject({ status: "failed", error });
 });

@@ -103,9 +103,13 @@ export async function startBoxWorker(options: BoxWorkerOptions): Promise<BoxWork
   });
   const aging = recycle === undefined ? undefined : setTimeout(() => void worker.close(), recycle.ageMs);
   aging?.unref();
-  const left = worker.run().finally(async () => {
-    clearTimeout(aging);
-    await made.close();
-  });
-  return { probes, left, stop: () => worker.close() };
+  const work = async (): Promise<void> => {
+    try {
+      await worker.run();
+    } finally {
+      clearTimeout(aging);
+      await made.close();
+    }
+  };
+  return { probes, left: work(), stop: () => worker.close() };
 }

@@ -13,8 +13,23 @@ type Trust = ToolVersion["trust"];
 function toolOf(executor: object, more: Partial<ToolVersion> = {}, spec: object = {}): ToolVersion {
   const read = readManifest(manifest({ spec: { executor, ...spec } }));
   if (!read.ok) throw new Error(JSON.stringify(read.problems));
-  const row = { tenant: "acme", tool: "pay", version: "1.0.0", spec: read.spec, metadata: read.metadata, manifestDigest: "" };
-  return { ...row, packageDigest: "sha256:aa", trust: "first_party", status: "active", publishedAt: 1, publishedBy: "user:own", ...more };
+  const row = {
+    tenant: "acme",
+    tool: "pay",
+    version: "1.0.0",
+    spec: read.spec,
+    metadata: read.metadata,
+    manifestDigest: "",
+  };
+  return {
+    ...row,
+    packageDigest: "sha256:aa",
+    trust: "first_party",
+    status: "active",
+    publishedAt: 1,
+    publishedBy: "user:own",
+    ...more,
+  };
 }
 
 const codeRun = (): ToolVersion =>
@@ -69,14 +84,47 @@ test.each<[string, Case, readonly string[], string]>([
 });
 
 test.each<[string, Case, readonly string[], string, object]>([
-  ["nothing is there", {}, [], "pay@1.0.0 needs one of native, container, gvisor, microvm; no box at all works here", { required_rank: 10, backends: [] }],
-  ["only weaker ones", { trust: "untrusted" }, ["native"], "pay@1.0.0 needs one of gvisor, microvm; here there is native", { required_rank: 40, backends: ["native"], able: ["gvisor", "microvm"] }],
-  ["wasm runs no process, however strong it is", { trust: "verified", runtime: "python" }, ["wasm", "native"], "pay@1.0.0 needs one of container, gvisor, microvm; here there is native, wasm", { required_rank: 30 }],
-  ["native runs no guest", { runtime: "js" }, ["native"], "pay@1.0.0 needs one of wasm; here there is native", { required_rank: 10, able: ["wasm"] }],
-  ["a rank that no backend for guests has", { runtime: "js", min: 50 }, all, "pay@1.0.0 needs a box of rank 50, and nothing runs js in one; here there is container, gvisor, microvm, native, wasm", { required_rank: 50, able: [] }],
+  [
+    "nothing is there",
+    {},
+    [],
+    "pay@1.0.0 needs one of native, container, gvisor, microvm; no box at all works here",
+    { required_rank: 10, backends: [] },
+  ],
+  [
+    "only weaker ones",
+    { trust: "untrusted" },
+    ["native"],
+    "pay@1.0.0 needs one of gvisor, microvm; here there is native",
+    { required_rank: 40, backends: ["native"], able: ["gvisor", "microvm"] },
+  ],
+  [
+    "wasm runs no process, however strong it is",
+    { trust: "verified", runtime: "python" },
+    ["wasm", "native"],
+    "pay@1.0.0 needs one of container, gvisor, microvm; here there is native, wasm",
+    { required_rank: 30 },
+  ],
+  [
+    "native runs no guest",
+    { runtime: "js" },
+    ["native"],
+    "pay@1.0.0 needs one of wasm; here there is native",
+    { required_rank: 10, able: ["wasm"] },
+  ],
+  [
+    "a rank that no backend for guests has",
+    { runtime: "js", min: 50 },
+    all,
+    "pay@1.0.0 needs a box of rank 50, and nothing runs js in one; here there is container, gvisor, microvm, native, wasm",
+    { required_rank: 50, able: [] },
+  ],
 ])("503 otherwise, and what is missing: %s", (_, asked, offered, message, details) => {
   const error = caught(() => choose(asked, offered));
-  expect(error).toMatchObject({ code: "sandbox_unavailable", message: `${message}. 'signalbox doctor' says what is missing` });
+  expect(error).toMatchObject({
+    code: "sandbox_unavailable",
+    message: `${message}. 'signalbox doctor' says what is missing`,
+  });
   expect(error.details).toMatchObject(details);
 });
 
@@ -122,7 +170,16 @@ test("an order holds all that the worker needs; each limit is the least that man
     resultFrom: "stdout",
     events: ["seen"],
     report: "result",
-    limits: { cpu: 1, cpuSeconds: 2, memoryBytes: 32 * MiB, diskBytes: 64 * MiB, pids: 8, fds: 256, outputBytes: MiB, egressBytes: 16 * MiB },
+    limits: {
+      cpu: 1,
+      cpuSeconds: 2,
+      memoryBytes: 32 * MiB,
+      diskBytes: 64 * MiB,
+      pids: 8,
+      fds: 256,
+      outputBytes: MiB,
+      egressBytes: 16 * MiB,
+    },
     env: { A: "b" },
   });
 });
@@ -148,13 +205,23 @@ test("code.run is JavaScript in a guest without its package; Python starts anoth
 
 test("the min of a built-in is 40 until an operator lowers it by name; rules and provenance stay", () => {
   const args = { language: "python" };
-  expect(caught(() => chooseBox(wishOf(codeRun(), { args }), new Set(["native", "wasm"]))).code).toBe("sandbox_unavailable");
+  expect(caught(() => chooseBox(wishOf(codeRun(), { args }), new Set(["native", "wasm"]))).code).toBe(
+    "sandbox_unavailable",
+  );
   expect(orderOf(wishOf(codeRun(), { args, lowered }), ["native", "wasm"]).backend).toBe("native");
   const obligations: Obligations = { limits: {}, sandbox: "gvisor" };
-  expect(caught(() => chooseBox(wishOf(codeRun(), { args, lowered, obligations }), new Set(["native"]))).details).toMatchObject({ required_rank: 40 });
+  expect(
+    caught(() => chooseBox(wishOf(codeRun(), { args, lowered, obligations }), new Set(["native"]))).details,
+  ).toMatchObject({ required_rank: 40 });
   // What needs no switch has nothing lowered.
-  expect(caught(() => chooseBox(wishOf(codeRun(), { args: { language: "javascript" }, lowered }), new Set(["native"]))).details).toMatchObject({ required_rank: 40 });
-  expect(caught(() => chooseBox(wishOf({ ...codeRun(), trust: "verified" }, { args, lowered }), new Set(["native"]))).details).toMatchObject({ required_rank: 30 });
+  expect(
+    caught(() => chooseBox(wishOf(codeRun(), { args: { language: "javascript" }, lowered }), new Set(["native"])))
+      .details,
+  ).toMatchObject({ required_rank: 40 });
+  expect(
+    caught(() => chooseBox(wishOf({ ...codeRun(), trust: "verified" }, { args, lowered }), new Set(["native"])))
+      .details,
+  ).toMatchObject({ required_rank: 30 });
 });
 
 test("a tenant's own tool of that name is nothing special", () => {

@@ -25,11 +25,14 @@ test.each<[string, Switches, { tenant: string; tool: string }, unknown, string |
 test("the error names the switch, with what is on already", () => {
   expect(offError(on("code.run"), shell, {})).toMatchObject({
     code: "forbidden",
-    message: "shell.run is off; whoever runs this runtime can switch it on by name: signalbox dev --enable code.run,shell.run",
+    message:
+      "shell.run is off; whoever runs this runtime can switch it on by name: signalbox dev --enable code.run,shell.run",
     details: { reason: "tool_off", switch: "shell.run" },
   });
 });
 
 test("only a tool of which nothing can be called is left out of lists", () => {
-  expect([isWholeToolOff(allOff, shell), isWholeToolOff(on("shell.run"), shell), isWholeToolOff(allOff, code)]).toEqual([true, false, false]);
+  expect([isWholeToolOff(allOff, shell), isWholeToolOff(on("shell.run"), shell), isWholeToolOff(allOff, code)]).toEqual(
+    [true, false, false],
+  );
 });

@@ -25,7 +25,8 @@ export async function readPackaged(name: (typeof packagedNames)[number]): Promis
   const folder = join(builtinFolder, name);
   const path = join(folder, "tool.yaml");
   const read = await readSource({ path, shown: path });
-  if (!read.ok) throw new Error(`the built-in ${name} cannot be read: ${read.problems[0]?.message}; install Signalbox again`);
+  if (!read.ok)
+    throw new Error(`the built-in ${name} cannot be read: ${read.problems[0]?.message}; install Signalbox again`);
   const { files } = await readToolFolder(folder);
   const ref = packageDigest(files, sha256);
   return {
