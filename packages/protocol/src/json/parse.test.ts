@@ -253,3 +253,22 @@ test.each(["1e400", "-1e400", `1${"0".repeat(4_300)}`])("where finite numbers ar
   const parsed = parseJson(`{"a":[1,${digits}]}`, { depthMax: 8, numbers: "finite" });
   expect(parsed).toMatchObject({ ok: false, problem: { kind: "number_range", pointer: "/a/1" } });
 });
+
+test.each([
+  ['{"a":1,"a":2}', "/a"],
+  ['{"a":1,"\\u0061":2}', "/a"],
+  ['[{"b":{}},{"b":{"c":[],"d":0,"c":[]}}]', "/1/b/c"],
+  ['{"x":{"y":1},"y":1,"x":{"y":1}}', "/x"],
+  ['{"a":9007199254740993,"b":"{\\"a\\":1,\\"a\\":2}","b":1}', "/b"],
+])("a key that stands twice is refused where somebody decides upon the text: %s", (text, pointer) => {
+  const parsed = parseJson(text, { depthMax: 8, duplicateKeys: "refuse" });
+  expect(parsed).toMatchObject({ ok: false, problem: { kind: "duplicate_key", pointer } });
+  expect(parseJson(text, { depthMax: 8 }).ok).toBe(true);
+});
+
+test.each(['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":"a:b:\\"a\\":"}],"":2,"__proto__ ":9007199254740993}', "[]", "{}", '"a:b"', "-0.0"])(
+  "keys that stand once in each object are not refused: %s",
+  (text) => {
+    expect(parseJson(text, { depthMax: 8, duplicateKeys: "refuse" }).ok).toBe(true);
+  },
+);

@@ -1,5 +1,6 @@
 // Reads JSON from outside: bounded depth, no lost digits, no ill-formed text, no prototype keys, no echo of the body.
 import { bigIntDigitsMax, holdsExactNumber, isRawNumber, parseKeepingDigits } from "./exact-number.ts";
+import { findDuplicateKey } from "./duplicate-key.ts";
 import { jsonPointer, placeInWords } from "./pointer.ts";
 import { scanJson } from "./scan.ts";
 import { findSyntaxError } from "./syntax-error.ts";
@@ -9,7 +10,7 @@ import { isWellFormed } from "./well-formed.ts";
 export const jsonDepthCeiling = 1_000;
 
 export interface JsonProblem {
-  readonly kind: "too_deep" | "malformed" | "lone_surrogate" | "proto_key" | "number_range";
+  readonly kind: "too_deep" | "malformed" | "lone_surrogate" | "proto_key" | "number_range" | "duplicate_key";
   /** Complete sentence for the sender; holds nothing of the text but the pointer's keys. */
   readonly message: string;
   /** RFC 6901; of the closest container that can be named when the full one would be long. */
@@ -29,6 +30,8 @@ export interface ParseJsonOptions {
   readonly protoKeys?: "refuse" | "keep";
   /** `any` (default) keeps the digits of every number; `finite` refuses what no reader could hold, e.g. `1e400`. */
   readonly numbers?: "any" | "finite";
+  /** `last` (default) takes the last one, as `JSON.parse` does; `refuse` for what somebody decides upon. */
+  readonly duplicateKeys?: "last" | "refuse";
 }
 
 /**
@@ -38,7 +41,8 @@ export interface ParseJsonOptions {
  * @throws RangeError when `depthMax` is no integer from 0 to {@link jsonDepthCeiling}
  * @throws TypeError for long numbers on engines without `JSON.rawJSON` (Node 20): use `parseWithBigInts` there
  */
-export function parseJson(text: string, { depthMax, protoKeys = "refuse", numbers = "any" }: ParseJsonOptions): JsonParsed {
+export function parseJson(text: string, options: ParseJsonOptions): JsonParsed {
+  const { depthMax, protoKeys = "refuse", numbers = "any", duplicateKeys = "last" } = options;
   if (!Number.isInteger(depthMax) || depthMax < 0 || depthMax > jsonDepthCeiling) {
     throw new RangeError(`depthMax must be an integer from 0 to ${jsonDepthCeiling}`);
   }
@@ -55,6 +59,9 @@ export function parseJson(text: string, { depthMax, protoKeys = "refuse", number
     if (found === undefined) throw error;
     return { ok: false, problem: { kind: "malformed", ...found } };
   }
+  // The parser keeps one of each; where some are missing, one stood twice.
+  if (duplicateKeys === "refuse" && countKeys(value) !== scan.keys)
+    return { ok: false, problem: duplicateProblem(text) };
   const refuseProto = scan.protoKeys && protoKeys === "refuse";
   const refuseRange = scan.longNumbers && numbers === "finite";
   if (scan.surrogateEscapes || refuseProto || refuseRange) {
@@ -62,6 +69,23 @@ export function parseJson(text: string, { depthMax, protoKeys = "refuse", number
     if (problem !== undefined) return { ok: false, problem };
   }
   return { ok: true, value };
+}
+
+function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null || isRawNumber(value)) return 0;
+  const members = Object.values(value);
+  let count = Array.isArray(value) ? 0 : members.length;
+  for (const member of members) count += countKeys(member);
+  return count;
+}
+
+function duplicateProblem(text: string): JsonProblem {
+  const path = findDuplicateKey(text);
+  return {
+    kind: "duplicate_key",
+    message: `a key stands twice in the same object, at ${placeInWords(path)}: keep one of them`,
+    pointer: jsonPointer(path),
+  };
 }
 
 interface Refusing {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { scanJson } from "./scan.ts";
 
-const quiet = { ok: true, longNumbers: false, surrogateEscapes: false, protoKeys: false };
+const quiet = { ok: true, longNumbers: false, surrogateEscapes: false, protoKeys: false, keys: expect.any(Number) };
 
 test.each([
   ["", 0],
@@ -147,4 +147,12 @@ test("no flag is missed: the parsed value never holds what the scan did not anno
     }),
     { numRuns: 2_000 },
   );
+});
+
+test.each([
+  ['{"a":1,"a":2}', 2],
+  ['{"a:b":":","c":[{"d":{}}]}', 3],
+  ['":"', 0],
+])("keys of %j: %i, each as often as it stands", (text, keys) => {
+  expect(scanJson(text, { depthMax: 9 })).toEqual({ ...quiet, keys });
 });

@@ -3,6 +3,7 @@ import {
   BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
+  COLON,
   DIGIT_0,
   DOT,
   LOWER_CASE_BIT,
@@ -39,6 +40,8 @@ export type JsonScan =
       readonly surrogateEscapes: boolean;
       /** A string may be `__proto__`, perhaps in escapes. */
       readonly protoKeys: boolean;
+      /** Keys that the text holds, those of an object that has the same one twice included. */
+      readonly keys: number;
     }
   | {
       readonly ok: false;
@@ -58,6 +61,7 @@ export function scanJson(text: string, { depthMax }: { readonly depthMax: number
   let surrogateEscapes = false;
   let protoKeys = false;
   let depth = 0;
+  let keys = 0;
 
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -81,6 +85,8 @@ export function scanJson(text: string, { depthMax }: { readonly depthMax: number
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       // Stray closing brackets must not buy depth for what follows.
       if (depth > 0) depth--;
+    } else if (code === COLON) {
+      keys++;
     } else if (isDigit(code)) {
       let digits = 0;
       let next = code;
@@ -98,7 +104,7 @@ export function scanJson(text: string, { depthMax }: { readonly depthMax: number
       i--; // the outer loop steps onto what ended the number
     }
   }
-  return { ok: true, longNumbers, surrogateEscapes, protoKeys };
+  return { ok: true, longNumbers, surrogateEscapes, protoKeys, keys };
 }
 
 /** `at` is the index of the `u`; `\ud8..` to `\udf..` in either case. */

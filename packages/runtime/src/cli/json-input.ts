@@ -11,7 +11,7 @@ import type { Io } from "./io.ts";
 export async function readJsonText(io: Io, flag: string, value: string): Promise<string> {
   const text = await rawText(io, flag, value);
   const { limits, parseJson } = await import("@signalbox/protocol");
-  const parsed = parseJson(text, { depthMax: limits.jsonDepthMax });
+  const parsed = parseJson(text, { depthMax: limits.jsonDepthMax, duplicateKeys: "refuse" });
   if (parsed.ok) return JSON.stringify(parsed.value);
   const hint =
     value.startsWith("@") || value === "-"

@@ -59,9 +59,20 @@ export async function createKey(ports: AdminPorts, asked: Asked, wanted: NewKey)
     revokedAt: null,
   };
   const details = { key_id: id, for: key.principal, scopes: key.scopes, roles: key.roles, expires_at: key.expiresAt };
-  if (!(await act(ports, asked, "key.created", { op: "insert_key", row: key }, details))) {
+  // Whoever gives out a key for a project has made the project.
+  const project = ports.policies.knowsProject(key.tenant, key.project)
+    ? undefined
+    : { tenant: key.tenant, project: key.project, environment: "", createdAt: now };
+  const writes: readonly Write[] = [
+    { op: "insert_key", row: key },
+    ...(project === undefined ? [] : [{ op: "put_project" as const, row: project }]),
+  ];
+  if (project !== undefined && (await storable(ports.ledger.projects(key.tenant))).some((one) => one.project === key.project))
+    throw new SignalboxError("policy_error", "the projects have not been read yet; try again");
+  if (!(await act(ports, asked, "key.created", writes, details))) {
     throw new SignalboxError("conflict", "a key of this id exists already; try again");
   }
+  if (project !== undefined) ports.policies.projectChanged(project);
   return { key, secret };
 }
 

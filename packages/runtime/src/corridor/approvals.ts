@@ -329,7 +329,8 @@ function cancelOf(happening: Happening, call: Call): ApprovalHappening {
   const { requestId } = call;
   if (happening.type === "cancel") return { type: "cancel", by: happening.by, reason: "call_ended", requestId };
   if (happening.type === "resolve") return { type: "cancel", by: happening.by, reason: "resolved", requestId };
-  return { type: "cancel", by: "runtime", reason: "waited_too_long", requestId };
+  const reason = happening.type === "barred" ? "barred" : "waited_too_long";
+  return { type: "cancel", by: "runtime", reason, requestId };
 }
 
 function approvedArgs(edit: Extract<JudgedEdit, { ok: true }>, cast: VoteCast): ApprovedArgs {

@@ -51,8 +51,18 @@ describe("tenant and project, before the tool", () => {
     await corridor.tool();
     await corridor.grant(["*"]);
     expect(await refusal(corridor.invoke({ project: "office" }))).toMatchObject({ code: "forbidden", details: { field: "project" } });
+    corridor.runtime.policies.projectChanged({ tenant: "acme", project: "office", environment: "", createdAt: 0 });
     const { call } = await corridor.invoke({ project: "office" }, asked({ scopes: new Set(["*"]) }));
     expect(call.project).toBe("office");
+  });
+
+  test.each(["ghost", "default ", "DEFAULT", ""])("a project that nobody made is none, even for that key: %j", async (project) => {
+    await corridor.tool();
+    await corridor.grant(["*"]);
+    const refused = await refusal(corridor.invoke({ project }, asked({ scopes: new Set(["*"]) })));
+    expect(refused).toMatchObject({ code: "project_not_found", details: { project } });
+    expect((await corridor.audit())[0]).toMatchObject({ action: "call.refused", errorCode: "project_not_found" });
+    expect(await corridor.rows()).toEqual([]);
   });
 });
 

@@ -107,7 +107,10 @@ function fingerprintOf(hash: Hash, request: InvokeRequest, canonicalInput: strin
   return hash(`{${named}"input":${canonicalInput},"tool":${tool},"version":${version}}`);
 }
 
-/** The credential says which tenant; the request may only agree. */
+/**
+ * The credential says which tenant; the request may only agree. Of projects, a key with every scope may name another one, but
+ * only one that was made: a rule that names its project or its label must not be left behind by a misspelt name.
+ */
 async function placeOf(ports: InvokePorts, asked: Asked, request: InvokeRequest): Promise<string> {
   const { principal, requestId } = asked;
   if (request.tenant !== undefined && request.tenant !== principal.tenant) {
@@ -116,6 +119,11 @@ async function placeOf(ports: InvokePorts, asked: Asked, request: InvokeRequest)
   }
   if (request.project !== undefined && request.project !== principal.project && !principal.scopes.has("*")) {
     const error = new SignalboxError("forbidden", "the key belongs to another project", { details: { field: "project" } });
+    await ports.refusals.refuse(principal, requestId, error, { tool: request.tool, details: { field: "project" } });
+  }
+  if (request.project !== undefined && request.project !== principal.project && !ports.policies.knowsProject(principal.tenant, request.project)) {
+    const message = `there is no project ${request.project}; make it first: signalbox projects set ${request.project} --environment <label>`;
+    const error = new SignalboxError("project_not_found", message, { details: { project: request.project } });
     await ports.refusals.refuse(principal, requestId, error, { tool: request.tool, details: { field: "project" } });
   }
   return request.project ?? principal.project;

@@ -65,6 +65,11 @@ export class PolicyBook {
     this.#onChange();
   }
 
+  /** Whether somebody has made it, by name or by giving out a key for it. */
+  knowsProject(tenant: string, project: string): boolean {
+    return this.#environments.has(placeKey(tenant, project));
+  }
+
   /** The project's label; empty where there is none. */
   environmentOf(tenant: string, project: string): string {
     return this.#environments.get(placeKey(tenant, project)) ?? "";

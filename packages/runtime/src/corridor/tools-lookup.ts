@@ -76,7 +76,8 @@ export async function noVersion(
 ): Promise<SignalboxError> {
   const versions = newestUsable(await storable(ports.catalog.versions({ tenant, tool })), versionsShownMax);
   const there = versions.length === 0 ? "no version of it may run" : `the newest are ${versions.join(", ")}`;
-  return new SignalboxError("tool_not_found", `there is no version ${version} of ${tool}; ${there}`, {
+  const range = /[\^~*<>=|\s]/.test(version) ? ", and a range names none; here one version is meant" : "";
+  return new SignalboxError("tool_not_found", `there is no version ${version} of ${tool}${range}; ${there}`, {
     details: { tool, version, versions },
   });
 }

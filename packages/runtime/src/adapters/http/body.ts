@@ -104,7 +104,7 @@ export function parseBody(bytes: Buffer, kind: BodyKind): unknown {
 }
 
 export function parseJsonBody(text: string): unknown {
-  const parsed = parseJson(text, { depthMax: limits.jsonDepthMax, numbers: "finite" });
+  const parsed = parseJson(text, { depthMax: limits.jsonDepthMax, numbers: "finite", duplicateKeys: "refuse" });
   if (parsed.ok) return parsed.value;
   const { kind, message, pointer, offset } = parsed.problem;
   throw new SignalboxError("invalid_input", message, {

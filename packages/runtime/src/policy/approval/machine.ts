@@ -48,7 +48,7 @@ export type DecidingHappening =
   /** The stored instant may have passed. */
   | { readonly type: "due" };
 
-export type CancelReason = "call_ended" | "session_ended" | "resolved" | "waited_too_long";
+export type CancelReason = "call_ended" | "session_ended" | "resolved" | "waited_too_long" | "barred";
 
 export type ApprovalHappening =
   | DecidingHappening

@@ -159,11 +159,15 @@ test("an error leaves no result, so that nothing can take it for a no", () => {
   expect(on("args.maybe > 1.0")).toMatchObject({ result: undefined, error: "> does not go with null and a number" });
 });
 
-test("digits past a double's precision count where the schema says integer", () => {
+test("digits past a double's precision count, whatever the schema says of the number", () => {
   const parsed = parseJson('{"big": 9007199254740993, "amount": 9007199254740993}', { depthMax: 4 });
   const given = parsed.ok ? parsed.value : undefined;
   expect(on("args.big == 9007199254740993 && args.big % 2 == 1", given).result).toBe(true);
-  expect(on("args.amount == 9007199254740992.0", given).result).toBe(true);
+  expect(on("args.amount == 9007199254740993", given).result).toBe(true);
+  expect(on("args.amount in [9007199254740993]", given).result).toBe(true);
+  expect(on("args.amount > 9007199254740992", given).result).toBe(true);
+  expect(on('string(args.amount) == "9007199254740993"', given).result).toBe(true);
+  expect(on("args.amount == 9007199254740992.0", given).result).toBe(false);
   expect(on("args.n == 2", { n: 2.0 }).result).toBe(true);
   expect(on("args.n == 100000000000000000000.0", { n: 1e20 }).result).toBe(true);
 });

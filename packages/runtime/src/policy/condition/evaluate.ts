@@ -4,7 +4,8 @@ import type { CallCounts } from "../types.ts";
 import { momentPart, spanPart } from "./clock.ts";
 import { callFunction, negative, operate, type Spend } from "./operators.ts";
 import { memberPath, pathOf, type Node } from "./tree.ts";
-import { Failed, isMoment, isSpan, kindOf, kindText, listOf, memberOf, namesOf, type Value } from "./values.ts";
+import { Failed } from "./failed.ts";
+import { isMoment, isSpan, kindOf, kindText, listOf, memberOf, namesOf, type Value } from "./values.ts";
 
 /** The value of what reads an absent field; what it means for the whole is for the rule to say. */
 export const absent = Symbol("absent");

@@ -2,7 +2,8 @@
 import { policyBounds } from "../bounds.ts";
 import { moment, parseMoment, parseSpan, span } from "./clock.ts";
 import type { FunctionName, Operator } from "./tree.ts";
-import { Failed, isMoment, isSpan, kindOf, kindText, listOf, memberOf, namesOf, type Value } from "./values.ts";
+import { Failed } from "./failed.ts";
+import { isMoment, isSpan, kindOf, kindText, listOf, memberOf, namesOf, type Value } from "./values.ts";
 
 /** Takes so many steps from what the evaluation may still spend; throws when there are none left. */
 export type Spend = (steps: number) => void;

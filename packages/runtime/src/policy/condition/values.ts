@@ -1,7 +1,9 @@
 // The values that a condition works on: JSON bound by its schema, and what operators make of it.
 import { isRawNumber } from "@signalbox/protocol";
 import { isRecord } from "../../document/problems.ts";
+import { Failed } from "./failed.ts";
 import type { Kind, Shape } from "./shape.ts";
+import { exactNumber } from "./exact-number.ts";
 import { scalarText } from "./text.ts";
 import type { Moment, Scalar, Span } from "./tree.ts";
 
@@ -20,27 +22,23 @@ export interface Listed {
 
 export type Value = Scalar | Bound | Listed;
 
-/** Something that a condition cannot do with the values at hand; it makes the decision a denial. */
-export class Failed extends Error {
-  override readonly name = "Failed";
-}
-
 /**
- * Reads JSON as its schema means it: a number where only integers can stand is an int, any other a double.
+ * Reads JSON as its schema means it: a number where only integers can stand is an int, any other a double; a whole number
+ * that no double holds is an int everywhere.
  * @param raw parsed JSON; digits past a double's precision may be raw numbers or bigints
  */
 export function bind(raw: unknown, shape: Shape): Value {
   if (raw === null || typeof raw === "boolean" || typeof raw === "string") return raw;
   if (typeof raw === "number" || typeof raw === "bigint") return numberOf(raw, shape);
-  if (isRawNumber(raw))
-    return numberOf(/^-?[0-9]+$/.test(raw.rawJSON) ? BigInt(raw.rawJSON) : Number(raw.rawJSON), shape);
+  if (isRawNumber(raw)) return numberOf(exactNumber(raw.rawJSON), shape);
   if (Array.isArray(raw) || isRecord(raw)) return { type: "json", raw, shape };
   throw new Failed("there is something that is not JSON");
 }
 
 function numberOf(raw: number | bigint, shape: Shape): Value {
   const integers = shape.kinds.has("int") && !shape.kinds.has("double");
-  if (!integers) return Number(raw);
+  // A whole number that a double would change stays whole: the handler gets its digits, so rules compare them.
+  if (!integers) return typeof raw === "bigint" && BigInt(Number(raw)) === raw ? Number(raw) : raw;
   return typeof raw === "number" && Number.isInteger(raw) ? BigInt(raw) : raw;
 }
 

@@ -330,6 +330,16 @@ describe("every wrong field is named", () => {
       'spec.placement.prefers: is an unknown key (did you mean "prefer"?)',
     ],
     [
+      "an allow-list of nobody",
+      { spec: { integrity: { identities: [] } } },
+      "spec.integrity.identities: must name somebody; leave it out where anybody may run the tool",
+    ],
+    [
+      "an identity with a star, which would match nobody",
+      { spec: { integrity: { identities: ["service:*"] } } },
+      'spec.integrity.identities[0]: "service:*" is not valid here (one workload identity, without spaces; a * stands for nothing here)',
+    ],
+    [
       "a digest",
       { spec: { integrity: { image_digests: ["sha256:00"] } } },
       'spec.integrity.image_digests[0]: "sha256:00" is not valid here (sha256: and 64 hexadecimal digits)',

@@ -71,8 +71,8 @@ export const image: TextRule = {
 };
 export const identity: TextRule = {
   charsMax: bounds.textCharsMax,
-  pattern: /^\S+$/,
-  hint: "one workload identity, without spaces",
+  pattern: /^[^\s*]+$/,
+  hint: "one workload identity, without spaces; a * stands for nothing here",
 };
 
 export const scheduling: TextRule = {

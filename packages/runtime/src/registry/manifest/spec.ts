@@ -178,7 +178,12 @@ function readPlacement(value: unknown, path: string, notes: Notes): ToolSpec["pl
 
 function readIntegrity(value: unknown, path: string, notes: Notes): ToolSpec["integrity"] {
   const fields = value === undefined ? undefined : readFields(value, path, ["identities", "image_digests"], notes);
-  const texts = (key: string, rule: Parameters<typeof readText>[2]): readonly string[] =>
-    readList(field(fields, key), under(path, key), notes, (item, here) => readText(item, here, rule, notes));
+  const texts = (key: string, rule: Parameters<typeof readText>[2]): readonly string[] => {
+    const given = field(fields, key);
+    // Read as "nobody" by its author, and as "anybody" by what checks it.
+    if (Array.isArray(given) && given.length === 0)
+      refuse(notes, under(path, key), "must name somebody; leave it out where anybody may run the tool");
+    return readList(given, under(path, key), notes, (item, here) => readText(item, here, rule, notes));
+  };
   return { identities: texts("identities", rules.identity), imageDigests: texts("image_digests", rules.imageDigest) };
 }

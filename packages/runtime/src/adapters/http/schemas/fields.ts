@@ -36,7 +36,10 @@ export const flag = z
 export const principalName = z
   .string()
   .max(limits.nameCharsMax)
-  .regex(/^(?:user|service|agent):[^\s:][^\s]*$/, { error: "must be user:<name>, service:<name> or agent:<name>" });
+  // Two names that look alike would count twice on a route of an approval.
+  .regex(/^(?:user|service|agent):[!-9;-~][!-~]*$/, {
+    error: "must be user:<name>, service:<name> or agent:<name>, in visible ASCII characters",
+  });
 
 const rolesMax = 50;
 export const roles = z.array(name).max(rolesMax);

@@ -30,7 +30,7 @@ export const policyVersionBody = z.strictObject({ version: name });
 
 export const policyDefaultBody = z.strictObject({
   project: name.optional(),
-  decision: z.enum(["allow", "deny"]).nullable(),
+  decision: z.enum(["allow", "deny"], { error: 'must be "allow", "deny", or null, which takes the default away' }).nullable(),
 });
 
 const count = z.int().min(0);
