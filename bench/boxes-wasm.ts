@@ -1,4 +1,4 @@
-// Measures guests: first byte of a parked one in its box, of a process that is used again, of a cold one, and many alive; one JSON line per figure.
+// Measures guests: first byte of a parked one in its box, of a process that is used again, of a cold one, and many alive; says the times in one JSON line.
 //
 //   node bench/boxes-wasm.ts [runs each, default 200] [alive at once, default 200]
 import { spawn } from "node:child_process";
@@ -6,25 +6,26 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { NativeBackend } from "../packages/runtime/src/sandbox/backends/native/backend.ts";
-import { WasmBackend } from "../packages/runtime/src/sandbox/backends/wasm/backend.ts";
-import {
-  makeGuestFolder,
-  nodeArgs,
-  type GuestFolder,
-} from "../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts";
-import { orderText, orderVariable } from "../packages/runtime/src/sandbox/guest/order.ts";
+import type { WasmBackend } from "../packages/runtime/src/sandbox/backends/wasm/backend.ts";
+import type { GuestFolder } from "../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts";
 import type { BoxSpec, Sandbox } from "../packages/runtime/src/sandbox/types.ts";
-import { cleanUp } from "./children.ts";
-import type { Figure } from "./figures.ts";
-import { dataParent, readMachine, readVersions, type MeasuredMachine, type Versions } from "./machine.ts";
-import { jsonLine } from "./report.ts";
-import { percentile } from "./statistics.ts";
+import type { Alive, GuestTimings, Timed } from "./box-figures.ts";
+import { built } from "./built.ts";
+
+// Of the sources the guest program would be slower to start: they are compiled first.
+type Native = typeof import("../packages/runtime/src/sandbox/backends/native/backend.ts");
+type Wasm = typeof import("../packages/runtime/src/sandbox/backends/wasm/backend.ts");
+type Folders = typeof import("../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts");
+type Orders = typeof import("../packages/runtime/src/sandbox/guest/order.ts");
+const { NativeBackend } = (await built("sandbox/backends/native/backend.js")) as Native;
+const wasm = (await built("sandbox/backends/wasm/backend.js")) as Wasm;
+const { makeGuestFolder, nodeArgs } = (await built("sandbox/backends/wasm/guest-folder.js")) as Folders;
+const { orderText, orderVariable } = (await built("sandbox/guest/order.js")) as Orders;
 
 const MiB = 1_048_576;
-const targets = { fresh: 8, reused: 2 } as const;
 /** So that what is made in the background is made between two measurements, and not during one. */
 const restMs = 400;
+/** The first few find nothing in caches. */
 const firstRuns = 5;
 const never = new AbortController().signal;
 const code = "console.log('hi'); input.n + 1";
@@ -85,23 +86,21 @@ async function once(backend: WasmBackend, id: string): Promise<Sample> {
   };
 }
 
-function figure(name: string, values: readonly number[], target: number | null, errors: number): Figure {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number): number | null => percentile(sorted, share) ?? null;
-  const p95 = at(0.95);
-  return {
-    figure: name,
-    value: p95,
-    unit: "ms p95",
-    target: target === null ? null : `< ${target} ms`,
-    ok: target === null ? null : p95 !== null && p95 < target && errors === 0,
-    n: sorted.length,
-    p50: at(0.5),
-    p95,
-    p99: at(0.99),
-    max: sorted.at(-1) ?? null,
-    errors,
-  };
+function gathered(samples: readonly Sample[], pick: (sample: Sample) => number): Timed {
+  const good = samples.filter((sample) => sample.good);
+  return { ms: good.map(pick), errors: samples.length - good.length };
+}
+
+/** The same Node as a guest's, with nothing to run but a word. */
+function bareNode(): Promise<number> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, ["-e", "console.log('hi')"], { stdio: ["ignore", "pipe", "ignore"], env: {} });
+  let firstByteMs = Number.NaN;
+  child.stdout.once("data", () => (firstByteMs = performance.now() - startedAt));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", () => resolve(firstByteMs));
+  });
 }
 
 async function withBackend<T>(folder: GuestFolder, use: (backend: WasmBackend) => Promise<T>): Promise<T> {
@@ -111,7 +110,7 @@ async function withBackend<T>(folder: GuestFolder, use: (backend: WasmBackend) =
     allowBestEffortLimits: true,
     parkedPerClass: 0,
   });
-  const backend = new WasmBackend({ folder, nodePath: process.execPath, outer });
+  const backend = new wasm.WasmBackend({ folder, nodePath: process.execPath, outer });
   try {
     const probe = await backend.probe();
     if (!probe.ok) throw new Error(`boxes for guests are not available here: ${probe.reason}; ${probe.remedy ?? ""}`);
@@ -122,22 +121,28 @@ async function withBackend<T>(folder: GuestFolder, use: (backend: WasmBackend) =
   }
 }
 
-function series(folder: GuestFolder, runs: number, parked: number): Promise<readonly Sample[]> {
+/** @param between what is measured in turns with it */
+function series(
+  folder: GuestFolder,
+  runs: number,
+  parked: number,
+  between: (run: number) => Promise<void>,
+): Promise<readonly Sample[]> {
   return withBackend(folder, async (backend) => {
     const samples: Sample[] = [];
     if (parked > 0) backend.warm(spec, parked);
-    for (let run = 0; run < runs + firstRuns; run += 1) {
+    for (let run = -firstRuns; run < runs; run += 1) {
+      await between(run);
       await rest(restMs);
-      const sample = await once(backend, `bench-${run}`);
-      // The first few find nothing in caches.
-      if (run >= firstRuns) samples.push(sample);
+      const sample = await once(backend, `bench-${run + firstRuns}`);
+      if (run >= 0) samples.push(sample);
     }
     return samples;
   });
 }
 
 /** One process for all requests, a fresh instance for each: what a guest itself costs, without a box. */
-async function reused(folder: GuestFolder, runs: number): Promise<Figure> {
+async function reused(folder: GuestFolder, runs: number): Promise<Timed> {
   const order = orderText({
     guest: "js",
     entry: "code",
@@ -173,11 +178,11 @@ async function reused(folder: GuestFolder, runs: number): Promise<Figure> {
   } finally {
     child.kill("SIGKILL");
   }
-  return figure("box.wasm.reused", samples, targets.reused, errors);
+  return { ms: samples, errors };
 }
 
 /** Parked guests: each is a process with its engine compiled and its instance made, in a box of its own; then each answers. */
-function alive(folder: GuestFolder, count: number): Promise<Figure> {
+function alive(folder: GuestFolder, count: number): Promise<Alive> {
   return withBackend(folder, async (backend) => {
     const startedAt = performance.now();
     let [failed, next] = [0, 0];
@@ -197,46 +202,31 @@ function alive(folder: GuestFolder, count: number): Promise<Figure> {
       if (resultText !== "42") failed += 1;
     }
     await Promise.all(boxes.map((box) => box.destroy()));
-    return {
-      figure: "box.wasm.alive",
-      value: boxes.length,
-      unit: "guests at once",
-      target: `${count}, none failing`,
-      ok: boxes.length === count && failed === 0,
-      n: count,
-      p50: null,
-      p95: null,
-      p99: null,
-      max: tookMs,
-      errors: failed,
-    };
+    return { asked: count, together: boxes.length, failed, tookMs };
   });
 }
 
-/** All figures of guests. */
-export async function measureGuests(runs: number, count: number): Promise<readonly Figure[]> {
+export async function timeGuests(runs: number, count: number): Promise<GuestTimings> {
   const folder = makeGuestFolder();
   try {
-    const fresh = await series(folder, runs, 4);
-    const cold = await series(folder, Math.ceil(runs / 4), 0);
-    const errors = (samples: readonly Sample[]): number => samples.filter(({ good }) => !good).length;
-    const firstBytes = (samples: readonly Sample[]): readonly number[] => samples.map(({ firstByteMs }) => firstByteMs);
-    const missed = fresh.filter(({ warm }) => !warm).length;
-    return [
-      {
-        ...figure("box.wasm.fresh", firstBytes(fresh), targets.fresh, errors(fresh)),
-        ...(missed === 0 ? {} : { reason: `${missed} of them found no guest ready` }),
+    const fresh = await series(folder, runs, 4, async () => undefined);
+    const nodeMs: number[] = [];
+    const cold = await series(folder, runs, 0, async (run) => {
+      const ms = await bareNode();
+      if (run >= 0) nodeMs.push(ms);
+    });
+    const node = nodeMs.filter((ms) => !Number.isNaN(ms));
+    return {
+      fresh: {
+        ...gathered(fresh, ({ firstByteMs }) => firstByteMs),
+        missed: fresh.filter(({ warm }) => !warm).length,
       },
-      await reused(folder, runs),
-      figure(
-        "box.wasm.whole",
-        fresh.map(({ wholeMs }) => wholeMs),
-        null,
-        errors(fresh),
-      ),
-      figure("box.wasm.cold", firstBytes(cold), null, errors(cold)),
-      await alive(folder, count),
-    ];
+      reused: await reused(folder, runs),
+      whole: gathered(fresh, ({ wholeMs }) => wholeMs),
+      cold: gathered(cold, ({ firstByteMs }) => firstByteMs),
+      node: { ms: node, errors: nodeMs.length - node.length },
+      alive: await alive(folder, count),
+    };
   } finally {
     folder.remove();
   }
@@ -244,9 +234,5 @@ export async function measureGuests(runs: number, count: number): Promise<readon
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [runs = 200, count = 200] = process.argv.slice(2).map(Number);
-  const repo = fileURLToPath(new URL("..", import.meta.url));
-  const machine: MeasuredMachine = { ...readMachine(dataParent(repo)), others_cpu_percent: null };
-  const versions: Versions = readVersions(repo);
-  for (const line of await measureGuests(runs, count)) process.stdout.write(`${jsonLine(line, machine, versions)}\n`);
-  await cleanUp();
+  process.stdout.write(`${JSON.stringify({ boxes: true, ...(await timeGuests(runs, count)) })}\n`);
 }

@@ -1,22 +1,24 @@
-// Measures native boxes: first byte of a cold and of a warm one, removal, and many alive at once; one JSON line per figure.
+// Measures native boxes: first byte of a cold and of a warm one, removal, and many alive at once; says the times in one JSON line.
 //
 //   node bench/boxes.ts [runs each, default 200] [alive at once, default 200]
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NativeBackend } from "../packages/runtime/src/sandbox/backends/native/backend.ts";
+import type { NativeBackend } from "../packages/runtime/src/sandbox/backends/native/backend.ts";
 import type { BoxSpec, Sandbox } from "../packages/runtime/src/sandbox/types.ts";
-import { cleanUp } from "./children.ts";
-import type { Figure } from "./figures.ts";
-import { dataParent, readMachine, readVersions, type MeasuredMachine, type Versions } from "./machine.ts";
-import { jsonLine } from "./report.ts";
-import { percentile } from "./statistics.ts";
+import type { Alive, NativeTimings, Timed } from "./box-figures.ts";
+import { built } from "./built.ts";
+
+type Backend = typeof import("../packages/runtime/src/sandbox/backends/native/backend.ts");
+const native = (await built("sandbox/backends/native/backend.js")) as Backend;
 
 const MiB = 1_048_576;
-const targets = { cold: 25, warm: 8, teardown: 30 } as const;
 /** So that what is made in the background is made between two measurements, and not during one. */
 const restMs = 60;
+/** The first few find nothing in caches. */
+const firstRuns = 5;
 const never = new AbortController().signal;
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -78,38 +80,48 @@ async function once(backend: NativeBackend, spec: BoxSpec, id: string): Promise<
   };
 }
 
-function figure(name: string, values: readonly number[], target: number, errors: number): Figure {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number): number | null => percentile(sorted, share) ?? null;
-  const p95 = at(0.95);
-  return {
-    figure: name,
-    value: p95,
-    unit: "ms p95",
-    target: `< ${target} ms`,
-    ok: p95 !== null && p95 < target && errors === 0,
-    n: sorted.length,
-    p50: at(0.5),
-    p95,
-    p99: at(0.99),
-    max: sorted.at(-1) ?? null,
-    errors,
-  };
+/** What anybody would type: a box with nothing held or counted, that says a word. */
+const byHand = [
+  ...["--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin"],
+  ...["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev"],
+  ...["/bin/sh", "-c", "echo hi"],
+];
+
+function bareBwrap(): Promise<number> {
+  const startedAt = performance.now();
+  const child = spawn("bwrap", byHand, { stdio: ["ignore", "pipe", "ignore"], env: { PATH: process.env["PATH"] ?? "" } });
+  let firstByteMs = Number.NaN;
+  child.stdout.once("data", () => (firstByteMs = performance.now() - startedAt));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", () => resolve(firstByteMs));
+  });
 }
 
-async function series(runs: number, folder: string, warm: boolean): Promise<readonly Sample[]> {
-  const backend = new NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
+function gathered(samples: readonly Sample[], pick: (sample: Sample) => number): Timed {
+  const good = samples.filter((sample) => sample.good);
+  return { ms: good.map(pick), errors: samples.length - good.length };
+}
+
+/** @param between what is measured in turns with it */
+async function series(
+  runs: number,
+  folder: string,
+  warm: boolean,
+  between: (run: number) => Promise<void>,
+): Promise<readonly Sample[]> {
+  const backend = new native.NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
   const samples: Sample[] = [];
   try {
     const probe = await backend.probe();
     if (!probe.ok) throw new Error(`native boxes are not available here: ${probe.reason}; ${probe.remedy ?? ""}`);
     const spec = specOf(folder, "echo hi");
     if (warm) backend.warm(spec, 2);
-    for (let run = 0; run < runs + 5; run += 1) {
+    for (let run = -firstRuns; run < runs; run += 1) {
+      await between(run);
       await rest(restMs);
-      const sample = await once(backend, spec, `bench-${run}`);
-      // The first few find nothing in caches.
-      if (run >= 5) samples.push(sample);
+      const sample = await once(backend, spec, `bench-${run + firstRuns}`);
+      if (run >= 0) samples.push(sample);
     }
     return samples;
   } finally {
@@ -117,8 +129,8 @@ async function series(runs: number, folder: string, warm: boolean): Promise<read
   }
 }
 
-async function alive(count: number, folder: string): Promise<Figure> {
-  const backend = new NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
+async function alive(count: number, folder: string): Promise<Alive> {
+  const backend = new native.NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
   const startedAt = performance.now();
   let [up, failed] = [0, 0];
   const abort = new AbortController();
@@ -146,46 +158,33 @@ async function alive(count: number, folder: string): Promise<Figure> {
     const together = up - failed;
     abort.abort();
     await Promise.all(boxes.map((box) => box.destroy()));
-    const empty = { p50: null, p95: null, p99: null, max: tookMs };
-    return {
-      figure: "box.native.alive",
-      value: together,
-      unit: "boxes at once",
-      target: `${count}, none failing`,
-      ok: together === count && failed === 0,
-      n: count,
-      ...empty,
-      errors: failed,
-    };
+    return { asked: count, together, failed, tookMs };
   } finally {
     await backend.close();
   }
 }
 
-/** All figures of native boxes. */
-export async function measureBoxes(runs: number, count: number): Promise<readonly Figure[]> {
+export async function timeBoxes(runs: number, count: number): Promise<NativeTimings> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-bench-boxes-"));
   try {
-    const cold = await series(runs, folder, false);
-    const warm = await series(runs, folder, true);
-    const errors = (samples: readonly Sample[]): number => samples.filter(({ good }) => !good).length;
-    const firstBytes = (samples: readonly Sample[]): readonly number[] => samples.map(({ firstByteMs }) => firstByteMs);
-    // One that found no box ready is a cold start, and counts: that is what its caller got.
-    const missed = warm.filter((sample) => !sample.warm).length;
-    return [
-      figure("box.native.cold", firstBytes(cold), targets.cold, errors(cold)),
-      {
-        ...figure("box.native.warm", firstBytes(warm), targets.warm, errors(warm)),
-        ...(missed === 0 ? {} : { reason: `${missed} of them found no box ready` }),
+    const bwrapMs: number[] = [];
+    const cold = await series(runs, folder, false, async (run) => {
+      await rest(restMs);
+      const ms = await bareBwrap();
+      if (run >= 0) bwrapMs.push(ms);
+    });
+    const warm = await series(runs, folder, true, async () => undefined);
+    const bwrap = bwrapMs.filter((ms) => !Number.isNaN(ms));
+    return {
+      cold: gathered(cold, ({ firstByteMs }) => firstByteMs),
+      warm: {
+        ...gathered(warm, ({ firstByteMs }) => firstByteMs),
+        missed: warm.filter((sample) => !sample.warm).length,
       },
-      figure(
-        "box.teardown",
-        [...cold, ...warm].map(({ teardownMs }) => teardownMs),
-        targets.teardown,
-        0,
-      ),
-      await alive(count, folder),
-    ];
+      teardown: gathered([...cold, ...warm], ({ teardownMs }) => teardownMs),
+      bwrap: { ms: bwrap, errors: bwrapMs.length - bwrap.length },
+      alive: await alive(count, folder),
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -193,9 +192,5 @@ export async function measureBoxes(runs: number, count: number): Promise<readonl
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [runs = 200, count = 200] = process.argv.slice(2).map(Number);
-  const repo = fileURLToPath(new URL("..", import.meta.url));
-  const machine: MeasuredMachine = { ...readMachine(dataParent(repo)), others_cpu_percent: null };
-  const versions: Versions = readVersions(repo);
-  for (const line of await measureBoxes(runs, count)) process.stdout.write(`${jsonLine(line, machine, versions)}\n`);
-  await cleanUp();
+  process.stdout.write(`${JSON.stringify({ boxes: true, ...(await timeBoxes(runs, count)) })}\n`);
 }

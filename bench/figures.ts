@@ -1,4 +1,5 @@
 // The figures: what each one needs, its target, and the verdict on what was measured.
+import { boxFigures, type BoxEvidence, type BoxLane } from "./box-figures.ts";
 import type { PolicyTimings } from "./policy-10k.ts";
 import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
 import type { Lookups } from "./registry.ts";
@@ -32,7 +33,7 @@ export interface Figure {
 }
 
 /** What is measured apart from the others, and can break down by itself. */
-export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams";
+export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | BoxLane;
 
 export interface Evidence {
   readonly measured: readonly Measured[];
@@ -41,6 +42,7 @@ export interface Evidence {
   /** One for each way in which the policies that are not relevant can be spread. */
   readonly policies?: readonly PolicyTimings[];
   readonly streams?: StreamTimings;
+  readonly boxes?: BoxEvidence;
   /** Why a subject has no (or not all) slices. */
   readonly failures: ReadonlyMap<Lane, string>;
   /** Peers found on this machine. */
@@ -56,6 +58,7 @@ export interface Spec {
   readonly needsRegistry?: true;
   readonly needsPolicies?: true;
   readonly needsStreams?: true;
+  readonly needsBoxes?: BoxLane;
   readonly judge: (evidence: Evidence) => Omit<Figure, "figure">;
 }
 
@@ -93,6 +96,12 @@ export const specs: readonly Spec[] = [
   { figure: "stream.first", needs: [], needsStreams: true, judge: judgeStreamFirst },
   { figure: "stream.rate", needs: [], needsStreams: true, judge: judgeStreamRate },
   { figure: "stream.beside", needs: [], needsStreams: true, judge: tellStreamBeside },
+  ...boxFigures.map(({ figure, lane, judge }) => ({
+    figure,
+    needs: [],
+    needsBoxes: lane,
+    judge: ({ boxes = {}, failures }: Evidence) => judge(boxes, (of) => failures.get(of) ?? "not measured"),
+  })),
   { figure: "idle.rss", needs: [], needsIdle: true, judge: judgeIdle },
 ];
 

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import type { BoxEvidence, BoxLane } from "./box-figures.ts";
 import { cleanUp, cleanUpOnExit, makeFolder, startNode } from "./children.ts";
 import { specs, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
@@ -39,6 +40,9 @@ const streams = {
   full: { firsts: 200, warmUpFloods: 16, floods: 64 },
   quick: { firsts: 60, warmUpFloods: 8, floods: 12 },
 };
+const boxes = { full: { runs: 200, atOnce: 200 }, quick: { runs: 25, atOnce: 40 } };
+/** Guests rest between runs, so that what is made for the next one is made before it. */
+const boxesTimeoutMs = 600_000;
 const repo = join(import.meta.dirname, "..");
 
 const starters: Readonly<Record<SubjectName, (parent: string) => Promise<Subject>>> = {
@@ -94,6 +98,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
         return timeStreams(parent, streams[how]);
       })
     : undefined;
+  const timedBoxes = await timeBoxes(wanted, parent, how, orFailure);
   const lanes: { readonly subject: Subject; readonly concurrencies: readonly number[] }[] = [];
   for (const name of ["http", "floor", "signalbox"] as const) {
     const concurrencies = concurrenciesNeeded(wanted, name);
@@ -109,6 +114,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ...(registry === undefined ? {} : { registry }),
     ...(policies === undefined ? {} : { policies }),
     ...(timedStreams === undefined ? {} : { streams: timedStreams }),
+    boxes: timedBoxes,
     failures: new Map([...failures, ...broken]),
     peers: peersHere(),
   };
@@ -146,6 +152,36 @@ async function lookUp(parent: string): Promise<Lookups> {
   const said = await child.saying("lookups", registryTimeoutMs);
   await child.stop();
   return said as unknown as Lookups;
+}
+
+type OrFailure = <T>(name: Lane, start: () => Promise<T>) => Promise<T | undefined>;
+
+/** Each in a process of its own, as small as a sandbox worker is: what a fork costs grows with the process that asks for it. */
+async function timeBoxes(
+  wanted: readonly Spec[],
+  parent: string,
+  how: "quick" | "full",
+  orFailure: OrFailure,
+): Promise<BoxEvidence> {
+  const { runs, atOnce } = boxes[how];
+  const scripts: Readonly<Record<BoxLane, { readonly field: keyof BoxEvidence; readonly args: readonly string[] }>> = {
+    boxes: { field: "native", args: ["boxes.ts", String(runs), String(atOnce)] },
+    guests: { field: "guests", args: ["boxes-wasm.ts", String(runs), String(atOnce)] },
+    beside: { field: "beside", args: ["boxes-beside.ts", parent, String(atOnce)] },
+  };
+  const found: Record<string, unknown> = {};
+  for (const [lane, { field, args }] of Object.entries(scripts) as [BoxLane, (typeof scripts)[BoxLane]][]) {
+    if (!wanted.some((spec) => spec.needsBoxes === lane)) continue;
+    const [script = "", ...rest] = args;
+    found[field] = await orFailure(lane, async () => {
+      note(`bench/${script} starts boxes`);
+      const child = startNode(script, [join(import.meta.dirname, script), ...rest]);
+      const said = await child.saying("boxes", boxesTimeoutMs);
+      await child.stop();
+      return said;
+    });
+  }
+  return found as BoxEvidence;
 }
 
 function peersHere(): ReadonlySet<string> {

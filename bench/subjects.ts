@@ -64,14 +64,18 @@ export async function startHttp(): Promise<Subject> {
   };
 }
 
-/** `signalbox dev` as a user starts it, on a fresh data folder. */
+/**
+ * `signalbox dev` as a user starts it, on a fresh data folder.
+ * @param more arguments beside the usual ones
+ */
 export async function startRuntime(
   dataParent: string,
+  more: readonly string[] = [],
 ): Promise<{ readonly child: Child; readonly ready: Readonly<Record<string, unknown>> }> {
   const folder = makeFolder(dataParent, "signalbox");
   const cli = join(here, "../packages/runtime/bin/signalbox.js");
   const documents = ["--tools", join(here, "tools"), "--policies", join(here, "policies")];
-  const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", ...documents];
+  const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", ...documents, ...more];
   const child = startNode("signalbox dev", [cli, ...args]);
   const ready = await child.saying("ready", startTimeoutMs);
   return { child, ready };

@@ -27,6 +27,8 @@ export type Capability = Runtime | "warm" | "exact" | "files" | "processes" | "l
 export interface Subject {
   readonly backend: SandboxBackend;
   readonly has: ReadonlySet<Capability>;
+  /** In words, for what it will never have. */
+  readonly whyNot?: string;
 }
 
 /** Small, so that a breach is soon there and costs the machine little. */
@@ -234,9 +236,12 @@ export async function runKit(subject: Subject, cases: readonly KitCase[]): Promi
   return { probe, items };
 }
 
-async function judge(kit: Kit, { has }: Subject, each: KitCase): Promise<Verdict> {
+async function judge(kit: Kit, { has, whyNot }: Subject, each: KitCase): Promise<Verdict> {
   const lacks = each.needs.filter((need) => !has.has(need));
-  if (lacks.length > 0) return { case: each, outcome: "unavailable", message: `needs ${lacks.join(", ")}` };
+  if (lacks.length > 0) {
+    const message = `needs ${lacks.join(", ")}${whyNot === undefined ? "" : `; ${whyNot}`}`;
+    return { case: each, outcome: "unavailable", message };
+  }
   const startedAt = performance.now();
   try {
     await each.run(kit);

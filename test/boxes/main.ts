@@ -1,7 +1,7 @@
 // The kit as a command: a table for people, or one JSON line for each backend.
 import { parseArgs } from "node:util";
 import { allCases } from "./all-cases.ts";
-import { runKit, type Subject, type Verdict } from "./kit.ts";
+import { runKit, type KitCase, type Subject, type Verdict } from "./kit.ts";
 
 const usage = `npm run kit:boxes -- [--json] [--backend <name>] [--only <words>] [--best-effort]
   --json         one line for each backend: {"backend","passed","failed","unavailable"}
@@ -29,15 +29,33 @@ export async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  const make: Readonly<Record<string, () => Promise<Subject>>> = {
-    // Each with its own imports: where one cannot be loaded, the others still are.
-    native: async () => (await import("./subject-native.ts")).nativeSubject({ bestEffort: values["best-effort"] }),
+  const bestEffort = values["best-effort"];
+  // Each with its own imports: where one cannot be loaded, the others still are.
+  const make: Readonly<Record<string, () => Promise<Asked>>> = {
+    async native() {
+      const { nativeSubject } = await import("./subject-native.ts");
+      const subject = await nativeSubject({ bestEffort });
+      return { subject, cases: allCases, close: () => subject.backend.close() };
+    },
+    async wasm() {
+      const [{ boxedSubject, guestCapabilities }, { guestCases }] = await Promise.all([
+        import("./wasm/subject.ts"),
+        import("./wasm/kit-cases.ts"),
+      ]);
+      const { backend, close } = boxedSubject({ bestEffort });
+      // Those of programs too: what a guest has no part in is counted, and not left out.
+      return { subject: { backend, ...guestCapabilities }, cases: [...guestCases, ...allCases], close };
+    },
   };
+  if (values.backend !== undefined && !(values.backend in make)) {
+    process.stderr.write(`there is no backend "${values.backend}"; there are: ${Object.keys(make).join(" ")}\n`);
+    return 2;
+  }
   let failures = 0;
-  for (const [backend, subjectOf] of Object.entries(make)) {
+  for (const [backend, ask] of Object.entries(make)) {
     if (values.backend !== undefined && values.backend !== backend) continue;
-    const subject = await subjectOf();
-    const cases = allCases.filter(({ group, name }) => `${group} ${name}`.includes(values.only));
+    const { subject, cases: all, close } = await ask();
+    const cases = all.filter(({ group, name }) => `${group} ${name}`.includes(values.only));
     try {
       const { probe, items } = await runKit(subject, cases);
       failures += count(items, "failed");
@@ -50,18 +68,36 @@ export async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(values.json ? `${JSON.stringify(line)}\n` : table(items, backend, line, probe));
       if (values.json) for (const item of items) if (item.outcome === "failed") process.stderr.write(row(item));
     } finally {
-      await subject.backend.close();
+      await close();
     }
   }
   return failures === 0 ? 0 : 1;
 }
 
-function row(item: Verdict): string {
-  const time = item.outcome === "unavailable" ? "" : `${item.ms.toFixed(0)} ms`;
+interface Asked {
+  readonly subject: Subject;
+  readonly cases: readonly KitCase[];
+  close(): Promise<void>;
+}
+
+type Judged = Exclude<Verdict, { readonly outcome: "unavailable" }>;
+
+function row(item: Judged): string {
+  const time = `${item.ms.toFixed(0)} ms`;
   const line = `${item.outcome.padEnd(11)} ${time.padStart(8)}  ${item.case.group}: ${item.case.name}\n`;
   return item.outcome === "passed" ? line : `${line}              ${item.message}\n`;
 }
 
+/** One line for each reason: hundreds of cases may have the same. */
+function unavailable(items: readonly Verdict[]): string {
+  const reasons = new Map<string, number>();
+  for (const item of items) {
+    if (item.outcome === "unavailable") reasons.set(item.message, (reasons.get(item.message) ?? 0) + 1);
+  }
+  return [...reasons].map(([message, count]) => `unavailable ${String(count).padStart(8)}  ${message}\n`).join("");
+}
+
 function table(items: readonly Verdict[], backend: string, line: object, probe: object): string {
-  return `${backend}: ${JSON.stringify(probe)}\n${items.map(row).join("")}${JSON.stringify(line)}\n`;
+  const rows = items.flatMap((item) => (item.outcome === "unavailable" ? [] : [row(item)])).join("");
+  return `${backend}: ${JSON.stringify(probe)}\n${rows}${unavailable(items)}${JSON.stringify(line)}\n`;
 }

@@ -1,4 +1,4 @@
-// The wasm backend end to end: real guest processes, with a native box around them where this host has one, and without.
+// The wasm backend end to end, without a box around its guests: what they do by themselves. In boxes the kit asks it of them.
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,11 +11,8 @@ import { makeGuestFolder, nodeArgs } from "../../../packages/runtime/src/sandbox
 import { orderText, orderVariable, type GuestOrder } from "../../../packages/runtime/src/sandbox/guest/order.ts";
 import { moduleCases, scriptCases, type GuestCase } from "./cases.ts";
 import { Guests } from "./guests.ts";
-import { boxedSubject, plainSubject, type WasmSubject } from "./subject.ts";
+import { plainSubject, type WasmSubject } from "./subject.ts";
 
-const asRoot = process.getuid?.() === 0;
-/** In CI as root boxes must work; elsewhere a host that lacks something is told, and fails nothing. */
-const mustWork = asRoot && process.env["CI"] !== undefined;
 const run = promisify(execFile);
 
 const all: readonly GuestCase[] = [...moduleCases, ...scriptCases];
@@ -40,34 +37,6 @@ describe("without a box", () => {
     });
   });
   test.each(all.map((each) => [each.name, each] as const))("%s", async (_, each) => each.run(guests));
-});
-
-describe("in a box", () => {
-  let subject: WasmSubject;
-  let guests: Guests;
-  beforeAll(() => {
-    subject = boxedSubject({ bestEffort: !asRoot });
-    guests = new Guests(subject.backend);
-  });
-  afterAll(async () => {
-    await subject.close();
-    guests.remove();
-  });
-
-  const available = async (): Promise<boolean> => {
-    const probe = await subject.backend.probe();
-    if (mustWork) expect(probe).toMatchObject({ ok: true, rank: 40 });
-    if (!probe.ok) process.stderr.write(`boxes for guests are not available here: ${JSON.stringify(probe)}\n`);
-    return probe.ok;
-  };
-
-  test("is of full rank", async () => {
-    if (await available()) expect(await subject.backend.probe()).toMatchObject({ ok: true, rank: 40 });
-  });
-  const boxed = all.filter((each) => each.inside !== true);
-  test.each(boxed.map((each) => [each.name, each] as const))("%s", async (_, each) => {
-    if (await available()) await each.run(guests);
-  });
 });
 
 test("without a box and without a word of the operator's, nothing runs", async () => {

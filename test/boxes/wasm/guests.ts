@@ -31,6 +31,7 @@ export interface Said extends BoxResult {
   readonly out: string;
   readonly err: string;
   readonly events: readonly string[];
+  readonly warm: boolean;
 }
 
 export interface Asked {
@@ -40,6 +41,9 @@ export interface Asked {
   readonly requestJson?: string;
   readonly files?: readonly BoxFile[];
   readonly signal?: AbortSignal;
+  readonly tenant?: string;
+  /** Called with every chunk of stdout; a promise holds the guest back. */
+  readonly onOut?: (chunk: string) => void | Promise<void>;
 }
 
 export class Guests {
@@ -51,11 +55,11 @@ export class Guests {
     this.backend = backend;
   }
 
-  spec(fields: Pick<BoxSpec, "runtime" | "entry" | "package">, { limits, env }: Asked = {}): BoxSpec {
+  spec(fields: Pick<BoxSpec, "runtime" | "entry" | "package">, { limits, env, tenant = "acme" }: Asked = {}): BoxSpec {
     this.#made += 1;
     return {
       boxId: `guest-${process.pid}-${this.#made}`,
-      tenant: "acme",
+      tenant,
       tool: "guest.test",
       version: "1.0.0",
       ...fields,
@@ -68,7 +72,11 @@ export class Guests {
   /** Source in the arguments, as `code.run` has it. */
   code(code: string, asked: Asked = {}, inputJson = "null"): Promise<Said> {
     const requestJson = `{"args":{"code":${JSON.stringify(code)},"input":${inputJson}},"context":{},"secrets":{}}\n`;
-    return this.run(this.spec({ runtime: "js", entry: "code", package: null }, asked), { requestJson, ...asked });
+    return this.run(this.codeSpec(asked), { requestJson, ...asked });
+  }
+
+  codeSpec(asked: Asked = {}): BoxSpec {
+    return this.spec({ runtime: "js", entry: "code", package: null }, asked);
   }
 
   /** A folder with these texts as its files. */
@@ -106,20 +114,24 @@ export class Guests {
     return path;
   }
 
-  async run(spec: BoxSpec, { requestJson, files, signal }: Asked): Promise<Said> {
+  async run(spec: BoxSpec, { requestJson, files, signal, onOut }: Asked): Promise<Said> {
     const stop = signal ?? new AbortController().signal;
     const box = await this.backend.provision(spec, stop);
     let [out, err] = ["", ""];
     const events: string[] = [];
     const io = {
-      stdout: (chunk: Uint8Array): void => void (out += Buffer.from(chunk).toString()),
+      stdout(chunk: Uint8Array): void | Promise<void> {
+        const text = Buffer.from(chunk).toString();
+        out += text;
+        return onOut?.(text);
+      },
       stderr: (chunk: Uint8Array): void => void (err += Buffer.from(chunk).toString()),
       event: (line: string): void => void events.push(line),
     };
     try {
       const request = requestJson ?? `{"args":{},"context":{},"secrets":{}}\n`;
       const result = await box.run({ requestJson: request, files: files ?? [], resultFrom: "fd3" }, io, stop);
-      return { ...result, out, err, events };
+      return { ...result, out, err, events, warm: box.warm };
     } finally {
       await box.destroy();
     }

@@ -2,6 +2,13 @@
 import { NativeBackend } from "../../../packages/runtime/src/sandbox/backends/native/backend.ts";
 import { WasmBackend } from "../../../packages/runtime/src/sandbox/backends/wasm/backend.ts";
 import { makeGuestFolder } from "../../../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts";
+import type { Subject } from "../kit.ts";
+
+/** What the kit may ask of guests. */
+export const guestCapabilities: Omit<Subject, "backend"> = {
+  has: new Set(["js", "wasm", "warm", "files"]),
+  whyNot: "a guest is code in an interpreter: it starts no programs, and has no processes, kernel, devices or sockets",
+};
 
 export interface WasmSubject {
   readonly backend: WasmBackend;
