@@ -6,21 +6,19 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { WasmBackend } from "../packages/runtime/src/sandbox/backends/wasm/backend.ts";
-import type { GuestFolder } from "../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts";
-import type { BoxSpec, Sandbox } from "../packages/runtime/src/sandbox/types.ts";
+import type * as Native from "../packages/runtime/src/sandbox/backends/native/backend.ts";
+import type * as Wasm from "../packages/runtime/src/sandbox/backends/wasm/backend.ts";
+import type * as Folders from "../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts";
+import type * as Orders from "../packages/runtime/src/sandbox/guest/order.ts";
+import type { BoxSpec, Sandbox, SandboxBackend } from "../packages/runtime/src/sandbox/types.ts";
 import type { Alive, GuestTimings, Timed } from "./box-figures.ts";
 import { built } from "./built.ts";
 
 // Of the sources the guest program would be slower to start: they are compiled first.
-type Native = typeof import("../packages/runtime/src/sandbox/backends/native/backend.ts");
-type Wasm = typeof import("../packages/runtime/src/sandbox/backends/wasm/backend.ts");
-type Folders = typeof import("../packages/runtime/src/sandbox/backends/wasm/guest-folder.ts");
-type Orders = typeof import("../packages/runtime/src/sandbox/guest/order.ts");
-const { NativeBackend } = (await built("sandbox/backends/native/backend.js")) as Native;
-const wasm = (await built("sandbox/backends/wasm/backend.js")) as Wasm;
-const { makeGuestFolder, nodeArgs } = (await built("sandbox/backends/wasm/guest-folder.js")) as Folders;
-const { orderText, orderVariable } = (await built("sandbox/guest/order.js")) as Orders;
+const { NativeBackend } = (await built("sandbox/backends/native/backend.js")) as typeof Native;
+const { WasmBackend } = (await built("sandbox/backends/wasm/backend.js")) as typeof Wasm;
+const { makeGuestFolder, nodeArgs } = (await built("sandbox/backends/wasm/guest-folder.js")) as typeof Folders;
+const { orderText, orderVariable } = (await built("sandbox/guest/order.js")) as typeof Orders;
 
 const MiB = 1_048_576;
 /** So that what is made in the background is made between two measurements, and not during one. */
@@ -66,7 +64,7 @@ interface Sample {
   readonly good: boolean;
 }
 
-async function once(backend: WasmBackend, id: string): Promise<Sample> {
+async function once(backend: SandboxBackend, id: string): Promise<Sample> {
   const startedAt = performance.now();
   let firstByteAt = Number.NaN;
   const sandbox = await backend.provision({ ...spec, boxId: id }, never);
@@ -103,14 +101,14 @@ function bareNode(): Promise<number> {
   });
 }
 
-async function withBackend<T>(folder: GuestFolder, use: (backend: WasmBackend) => Promise<T>): Promise<T> {
+async function withBackend<T>(folder: Folders.GuestFolder, use: (backend: SandboxBackend) => Promise<T>): Promise<T> {
   const outer = new NativeBackend({
     nodePath: process.execPath,
     guests: folder.guests,
     allowBestEffortLimits: true,
     parkedPerClass: 0,
   });
-  const backend = new wasm.WasmBackend({ folder, nodePath: process.execPath, outer });
+  const backend = new WasmBackend({ folder, nodePath: process.execPath, outer });
   try {
     const probe = await backend.probe();
     if (!probe.ok) throw new Error(`boxes for guests are not available here: ${probe.reason}; ${probe.remedy ?? ""}`);
@@ -123,14 +121,14 @@ async function withBackend<T>(folder: GuestFolder, use: (backend: WasmBackend) =
 
 /** @param between what is measured in turns with it */
 function series(
-  folder: GuestFolder,
+  folder: Folders.GuestFolder,
   runs: number,
   parked: number,
   between: (run: number) => Promise<void>,
 ): Promise<readonly Sample[]> {
   return withBackend(folder, async (backend) => {
     const samples: Sample[] = [];
-    if (parked > 0) backend.warm(spec, parked);
+    if (parked > 0) backend.warm?.(spec, parked);
     for (let run = -firstRuns; run < runs; run += 1) {
       await between(run);
       await rest(restMs);
@@ -142,7 +140,7 @@ function series(
 }
 
 /** One process for all requests, a fresh instance for each: what a guest itself costs, without a box. */
-async function reused(folder: GuestFolder, runs: number): Promise<Timed> {
+async function reused(folder: Folders.GuestFolder, runs: number): Promise<Timed> {
   const order = orderText({
     guest: "js",
     entry: "code",
@@ -182,7 +180,7 @@ async function reused(folder: GuestFolder, runs: number): Promise<Timed> {
 }
 
 /** Parked guests: each is a process with its engine compiled and its instance made, in a box of its own; then each answers. */
-function alive(folder: GuestFolder, count: number): Promise<Alive> {
+function alive(folder: Folders.GuestFolder, count: number): Promise<Alive> {
   return withBackend(folder, async (backend) => {
     const startedAt = performance.now();
     let [failed, next] = [0, 0];

@@ -6,13 +6,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { NativeBackend } from "../packages/runtime/src/sandbox/backends/native/backend.ts";
-import type { BoxSpec, Sandbox } from "../packages/runtime/src/sandbox/types.ts";
+import type * as Native from "../packages/runtime/src/sandbox/backends/native/backend.ts";
+import type { BoxSpec, Sandbox, SandboxBackend } from "../packages/runtime/src/sandbox/types.ts";
 import type { Alive, NativeTimings, Timed } from "./box-figures.ts";
 import { built } from "./built.ts";
 
-type Backend = typeof import("../packages/runtime/src/sandbox/backends/native/backend.ts");
-const native = (await built("sandbox/backends/native/backend.js")) as Backend;
+const { NativeBackend } = (await built("sandbox/backends/native/backend.js")) as typeof Native;
 
 const MiB = 1_048_576;
 /** So that what is made in the background is made between two measurements, and not during one. */
@@ -60,7 +59,7 @@ interface Sample {
   readonly good: boolean;
 }
 
-async function once(backend: NativeBackend, spec: BoxSpec, id: string): Promise<Sample> {
+async function once(backend: SandboxBackend, spec: BoxSpec, id: string): Promise<Sample> {
   const startedAt = performance.now();
   let firstByteAt = Number.NaN;
   const sandbox = await backend.provision({ ...spec, boxId: id }, never);
@@ -82,14 +81,16 @@ async function once(backend: NativeBackend, spec: BoxSpec, id: string): Promise<
 
 /** What anybody would type: a box with nothing held or counted, that says a word. */
 const byHand = [
-  ...["--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin"],
-  ...["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev"],
-  ...["/bin/sh", "-c", "echo hi"],
-];
+  "--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib",
+  "--symlink usr/lib64 /lib64 --proc /proc --dev /dev /bin/sh -c",
+].flatMap((line) => line.split(" "));
 
 function bareBwrap(): Promise<number> {
   const startedAt = performance.now();
-  const child = spawn("bwrap", byHand, { stdio: ["ignore", "pipe", "ignore"], env: { PATH: process.env["PATH"] ?? "" } });
+  const child = spawn("bwrap", [...byHand, "echo hi"], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { PATH: process.env["PATH"] ?? "" },
+  });
   let firstByteMs = Number.NaN;
   child.stdout.once("data", () => (firstByteMs = performance.now() - startedAt));
   return new Promise((resolve, reject) => {
@@ -110,7 +111,7 @@ async function series(
   warm: boolean,
   between: (run: number) => Promise<void>,
 ): Promise<readonly Sample[]> {
-  const backend = new native.NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
+  const backend = new NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
   const samples: Sample[] = [];
   try {
     const probe = await backend.probe();
@@ -130,7 +131,7 @@ async function series(
 }
 
 async function alive(count: number, folder: string): Promise<Alive> {
-  const backend = new native.NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
+  const backend = new NativeBackend({ allowBestEffortLimits: true, parkedPerClass: 0 });
   const startedAt = performance.now();
   let [up, failed] = [0, 0];
   const abort = new AbortController();

@@ -128,6 +128,14 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     "registry.100k",
     "stream.first",
     "stream.rate",
+    "box.native.cold",
+    "box.native.warm",
+    "box.teardown",
+    "box.native.alive",
+    "box.wasm.fresh",
+    "box.wasm.reused",
+    "box.wasm.alive",
+    "box.beside",
     "idle.rss",
   ]);
   expect(judged.filter(({ ok }) => ok === true)).toEqual([]);

@@ -75,14 +75,21 @@ test("all of it as an ordinary user", { timeout: 2 * kitMsMax }, async () => {
     const { stdout, stderr } = await run("setpriv", args, options).catch(
       (error: { stdout: string; stderr: string }) => error,
     );
-    const lines = stdout.trim().split("\n").map((line) => JSON.parse(line) as Line);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
     expect(lines, stderr).toMatchObject([
       { backend: "native", failed: 0 },
       { backend: "wasm", failed: 0 },
     ]);
     if (lines.some(({ passed }) => passed === 0))
       process.stderr.write(`not every backend is available to an ordinary user here: ${stdout}\n`);
-    if (mustWork) expect(lines.filter(({ backend, passed }) => passed > (enough[backend] ?? 0)), stdout).toHaveLength(2);
+    if (mustWork)
+      expect(
+        lines.filter(({ backend, passed }) => passed > (enough[backend] ?? 0)),
+        stdout,
+      ).toHaveLength(2);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

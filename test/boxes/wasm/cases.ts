@@ -25,13 +25,7 @@ const module = (name: string, end: Partial<BoxEnd>, said: Wanted = {}, asked: As
   },
 });
 
-const code = (
-  name: string,
-  source: string,
-  end: Partial<BoxEnd>,
-  said: Wanted = {},
-  asked: Asked = {},
-): GuestCase => ({
+const code = (name: string, source: string, end: Partial<BoxEnd>, said: Wanted = {}, asked: Asked = {}): GuestCase => ({
   name,
   async run(guests) {
     mustMatch(await guests.code(source, asked), { ...said, end });
