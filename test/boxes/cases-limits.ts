@@ -115,12 +115,12 @@ const ends: readonly KitCase[] = [
   }),
   kitCase("ends", "a cancel before the run ends it", ["exec"], async (kit) => {
     const sandbox = await kit.backend.provision(
-      kit.spec({ code: "sleep 30", limits: { graceMs: 100 } }),
+      kit.spec({ code: "echo up; sleep 30", limits: { graceMs: 100 } }),
       new AbortController().signal,
     );
     const told = await kit.runIn(sandbox, { code: "", signal: AbortSignal.abort() });
     await sandbox.destroy();
-    must(told.end.reason === "cancelled", "cancelled", told.end);
+    must(told.end.reason === "cancelled" && told.out === "", "cancelled, and nothing ran", [told.end, told.out]);
   }),
   kitCase("ends", "the first reason wins: a flood during the grace stays a timeout", ["exec"], async (kit) => {
     const told = await kit.sh("trap 'yes' TERM; while :; do sleep 0.05; done", {

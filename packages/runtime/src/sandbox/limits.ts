@@ -50,6 +50,16 @@ export function heldLimits(limits: BoxLimits, bridged = false): HeldLimits {
 
 /** What is wrong with limits that somebody asks for, in words; empty = good. */
 export function limitProblems(limits: BoxLimits): readonly string[] {
+  const problems = [...countProblems(limits)];
+  if (limits.memoryBytes > 0 && limits.memoryBytes < memoryBytesMin)
+    problems.push(`memoryBytes must be at least ${memoryBytesMin}: less does not start a box`);
+  if (limits.fds > 0 && limits.fds < fdsMin)
+    problems.push(`fds must be at least ${fdsMin}: less does not start a tool`);
+  return problems;
+}
+
+/** The same without what a process needs to start: a guest needs less. */
+export function countProblems(limits: BoxLimits): readonly string[] {
   const whole = ["memoryBytes", "diskBytes", "pids", "fds", "timeoutMs", "outputBytes", "resultBytes"] as const;
   const problems = whole
     .filter((name) => !Number.isSafeInteger(limits[name]) || limits[name] <= 0)
@@ -59,9 +69,5 @@ export function limitProblems(limits: BoxLimits): readonly string[] {
       problems.push(`${name} must be a whole number, 0 or more`);
   for (const name of ["cpu", "cpuSeconds"] as const)
     if (!(Number.isFinite(limits[name]) && limits[name] > 0)) problems.push(`${name} must be above 0`);
-  if (limits.memoryBytes > 0 && limits.memoryBytes < memoryBytesMin)
-    problems.push(`memoryBytes must be at least ${memoryBytesMin}: less does not start a box`);
-  if (limits.fds > 0 && limits.fds < fdsMin)
-    problems.push(`fds must be at least ${fdsMin}: less does not start a tool`);
   return problems;
 }

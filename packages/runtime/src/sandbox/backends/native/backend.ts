@@ -185,6 +185,8 @@ export class NativeBackend implements SandboxBackend {
           await this.#remove(box);
           box = await this.#start(spec, invocation.files, signal);
         }
+        // What nobody wants any more is not started at all.
+        signal.throwIfAborted();
         const startMs = performance.now() - startedAt;
         return await runTool(box, spec.limits, { invocation, io, signal, startMs });
       } catch (error) {

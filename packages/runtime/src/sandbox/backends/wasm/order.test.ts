@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readOrder } from "../../guest/order.ts";
 import type { BoxEnd, BoxResult, BoxSpec } from "../../types.ts";
-import { guestResult, outerSpec } from "./order.ts";
+import { guestProblems, guestResult, outerSpec } from "./order.ts";
 
 const MiB = 1_048_576;
 const spec: BoxSpec = {
@@ -104,4 +104,14 @@ describe("the end is", () => {
   ])("%s", (_, result, told, end) => {
     expect(guestResult(result, told, spec.limits).end).toEqual(end);
   });
+});
+
+test("limits that are none are refused before the outer box's needs hide them", () => {
+  expect(guestProblems(spec)).toEqual([]);
+  const limits = { ...spec.limits, pids: 0, memoryBytes: -1, cpuSeconds: Number.NaN };
+  expect(guestProblems({ ...spec, runtime: "wasm", entry: "t.wasm", package: { path: "/p", digest: "d" }, limits })).toEqual([
+    "memoryBytes must be a whole number above 0",
+    "pids must be a whole number above 0",
+    "cpuSeconds must be above 0",
+  ]);
 });

@@ -1,5 +1,6 @@
 // Turns what a box is asked for into what the guest program is told, and into the box that holds the guest.
 import { codeEntry, jsMemoryBytesMin, orderText, orderVariable, type GuestOrder } from "../../guest/order.ts";
+import { countProblems } from "../../limits.ts";
 import type { BoxEnd, BoxLimits, BoxResult, BoxSpec } from "../../types.ts";
 import type { ToldEnd } from "../../guest/end.ts";
 
@@ -8,7 +9,8 @@ const own = { memoryBytes: 192 * 1024 * 1024, pids: 24, fds: 32 } as const;
 
 /** What is wrong with a spec for a guest, in words; empty = good. */
 export function guestProblems(spec: BoxSpec): readonly string[] {
-  const problems: string[] = [];
+  // Here, before the outer box's own needs are added to them.
+  const problems: string[] = [...countProblems(spec.limits)];
   if (spec.runtime !== "js" && spec.runtime !== "wasm")
     problems.push(`a guest has the runtime js or wasm, not ${spec.runtime}`);
   const isCode = spec.runtime === "js" && spec.entry === codeEntry;
