@@ -60,6 +60,14 @@ export interface Runtime {
   stop(): Promise<void>;
 }
 
+interface Ending {
+  readonly driver: Driver;
+  readonly streams: Streams;
+  readonly approvals: Approvals;
+  readonly webhooks: { stop(): Promise<void> };
+  readonly leaving: AbortController;
+}
+
 export function createRuntime(ports: RuntimePorts): Runtime {
   const { ledger, clock, meters, log, hash } = ports;
   const startedAt = clock.now();
@@ -120,6 +128,12 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     policies,
     approvals,
     recover: () => recover(parts, webhooks),
+    ...endings({ driver, streams, approvals, webhooks, leaving }),
+  };
+}
+
+function endings({ driver, streams, approvals, webhooks, leaving }: Ending): Pick<Runtime, "drain" | "stop"> {
+  return {
     async drain(ms) {
       const drained = driver.drain(ms);
       leaving.abort();
