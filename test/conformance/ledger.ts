@@ -12,6 +12,7 @@ import { recordCases } from "./ledger-records.ts";
 import { registryCases } from "./ledger-registry.ts";
 import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
+import { workspaceCases } from "./ledger-workspace.ts";
 
 /** @param open makes an empty store with its audit key and opens it */
 export function ledgerConformance(adapter: string, open: () => Promise<OpenedLedger>): void {
@@ -37,6 +38,7 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("approvals and votes", () => approvalCases(ledgerCase));
     describe("notices and deliveries", () => noticeCases(ledgerCase));
     describe("streams of calls", () => streamCases(ledgerCase));
+    describe("workspaces", () => workspaceCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }

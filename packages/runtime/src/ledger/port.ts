@@ -7,6 +7,7 @@ import type { Grant, Key, Project, Tenant } from "../tenancy/types.ts";
 import type { Activation, Freeze, ListedVersion, ProjectTool, ToolPin, ToolQuery, ToolRecord, ToolStatus, ToolVersion } from "../registry/types.ts";
 import type { AuditDraft, AuditFilter, AuditRecord, AuditVerdict } from "./audit.ts";
 import type { Delivery, DueDelivery, Notice, Webhook } from "./webhooks.ts";
+import type { WorkspaceFile, WorkspacePage, WorkspacePlace, WorkspaceQuery } from "./workspace.ts";
 
 /** Writes whose condition decides whether their unit happens at all; they stand first in a unit. */
 export type GuardedWrite =
@@ -75,7 +76,13 @@ export type GuardedWrite =
   /** Refused when the id exists. */
   | { readonly op: "insert_webhook"; readonly row: Webhook }
   /** Refused when it is unknown. What is on its way to it is dead, and its last error says why. */
-  | { readonly op: "remove_webhook"; readonly tenant: string; readonly webhookId: string; readonly at: number };
+  | { readonly op: "remove_webhook"; readonly tenant: string; readonly webhookId: string; readonly at: number }
+  /** Refused unless the path names this content (null: no file), or what this call has put there already. */
+  | { readonly op: "expect_workspace_file"; readonly place: WorkspacePlace; readonly digest: string | null; readonly callId: string }
+  /** Refused when a file is a folder of this path, or this path a folder of a file. */
+  | { readonly op: "expect_workspace_room"; readonly place: WorkspacePlace }
+  /** Refused when it would be one more than `filesMax` of its project. Takes the place of what the path named. */
+  | { readonly op: "put_workspace_file"; readonly row: WorkspaceFile; readonly filesMax: number };
 
 /** Calls of one tool by one principal that were admitted (also if they ended since), by where or when. */
 export interface CallCount {
@@ -116,6 +123,8 @@ export type PlainWrite =
    */
   | { readonly op: "append_event"; readonly event: CallEvent }
   | { readonly op: "append_audit"; readonly draft: AuditDraft }
+  /** A path that names nothing stays so. */
+  | { readonly op: "remove_workspace_file"; readonly place: WorkspacePlace }
   | { readonly op: "keep_late_result"; readonly row: LateResult }
   /** Fence-guarded one by one; a lease that moved on is left alone. */
   | {
@@ -253,6 +262,9 @@ export interface Ledger {
   streamChunks(tenant: string, callId: string, afterSeq: number, limit: number): Promise<readonly StreamChunk[]>;
   /** The last seq of a call's stream that is kept, or that of its end where that is marked; 0 when nothing is. */
   lastStreamSeq(tenant: string, callId: string): Promise<number>;
+
+  workspaceFile(place: WorkspacePlace): Promise<WorkspaceFile | undefined>;
+  workspaceFiles(query: WorkspaceQuery, limit: number): Promise<WorkspacePage>;
 
   webhooks(tenant: string): Promise<readonly Webhook[]>;
   /** Pending deliveries of all tenants whose instant is at or before `until`, earliest first. */

@@ -15,6 +15,7 @@ import {
   type Unit,
 } from "../../ledger/port.ts";
 import type { DeliveryState } from "../../ledger/webhooks.ts";
+import type { WorkspacePlace, WorkspaceQuery } from "../../ledger/workspace.ts";
 import type { ToolQuery } from "../../registry/types.ts";
 import { approvalReads } from "./approval-reads.ts";
 import { Anchor, anchorPathOf, readAnchor } from "./anchor.ts";
@@ -34,6 +35,7 @@ import { streamReads } from "./stream-store.ts";
 import { webhookReads } from "./webhook-reads.ts";
 import { groupWriter } from "./write-group.ts";
 import { planUnit, type PlannedUnit } from "./unit-plan.ts";
+import { workspaceReads } from "./workspace-store.ts";
 import { unitWriter } from "./writers.ts";
 
 export interface SqliteLedgerOptions {
@@ -131,6 +133,7 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     counts: callCounts(prepared),
     approvals: approvalReads(prepared),
     streams: streamReads(prepared),
+    workspaces: workspaceReads(prepared),
     webhooks: webhookReads(prepared),
     listAudit: auditLister(prepared),
     verifyAudit: auditVerifier(db, anchorPath, hmac),
@@ -339,6 +342,14 @@ export class SqliteLedger implements Ledger {
 
   lastStreamSeq(tenant: string, callId: string) {
     return this.#read(() => this.#parts.streams.lastStreamSeq(tenant, callId));
+  }
+
+  workspaceFile(place: WorkspacePlace) {
+    return this.#read(() => this.#parts.workspaces.workspaceFile(place));
+  }
+
+  workspaceFiles(query: WorkspaceQuery, limit: number) {
+    return this.#read(() => this.#parts.workspaces.workspaceFiles(query, atMost(limit)));
   }
 
   webhooks(tenant: string) {

@@ -18,6 +18,7 @@
 import { namedSeqMax } from "./event-text.ts";
 import { governanceStatements } from "./governance-schema.ts";
 import { boxStatements } from "./stream-schema.ts";
+import { workspaceStatements } from "./workspace-schema.ts";
 
 export interface Migration {
   /** Counts from 1, without holes. */
@@ -330,6 +331,7 @@ export const migrations: readonly Migration[] = [
   { version: 1, statements: [...calls, ...approvals, ...audit, ...tenancy, ...registry] },
   { version: 2, statements: governanceStatements },
   { version: 3, statements: boxStatements },
+  { version: 4, statements: workspaceStatements },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

@@ -13,6 +13,7 @@ import { tenancyWriters } from "./record-writes.ts";
 import { choiceWriters, versionWriters } from "./registry-writes.ts";
 import { eventWriter, trailWriters } from "./trail-writes.ts";
 import type { PlannedUnit } from "./unit-plan.ts";
+import { workspaceWriters } from "./workspace-store.ts";
 import type { WritersOf } from "./writers-of.ts";
 
 /** Where a unit's audit drafts go; the chain lives with the audit store. */
@@ -45,6 +46,7 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
     ...countWriters(statementCache(db)),
     ...noticeWriters(db),
     ...streamWriters(db),
+    ...workspaceWriters(db),
     // The plan has gathered them.
     append_event: () => true,
     append_audit: ({ draft }) => {
