@@ -4,7 +4,8 @@ import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { limits, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Worker } from "@signalbox/worker";
-import { serveEcho } from "./adapters/builtin/echo.ts";
+import { packagedNames } from "./adapters/builtin/packaged.ts";
+import { serveBuiltins } from "./adapters/builtin/serve.ts";
 import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
@@ -110,9 +111,9 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
     await takeFolders(runtime, store, options, log);
     const parts = await openDoors(runtime, options, log);
-    const echo = serveEcho(runtime.driver, replica);
-    const echoRuns = echo.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in echo stopped"));
-    const all = { runtime, ledger, echo, echoRuns, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
+    const builtins = serveBuiltins(runtime.driver, replica, { ledger, store, now: () => clock.now() });
+    const builtinsRun = builtins.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in tools stopped"));
+    const all = { runtime, ledger, builtins, builtinsRun, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
       const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
       writeClientFile(folder, { url: openUrl, key: keys.admin, platform_key: keys.operator, grpc: hostPort(options.host, parts.grpc.port) });
@@ -149,10 +150,11 @@ function switchesOf({ enable = [] }: DevOptions, log: Log): Switches {
   const unknown = enable.find((name) => !(privilegedTools as readonly string[]).includes(name));
   if (unknown !== undefined) throw new Error(`there is no privileged tool ${unknown}; there are ${privilegedTools.join(", ")}`);
   const on = new Set(enable);
-  const lowered = new Map(enable.map((name) => [name, backendRanks.native]));
+  const boxed = packagedNames.filter((name) => on.has(name));
+  const lowered = new Map(boxed.map((name) => [name, backendRanks.native]));
   log.info({ on: [...on], off: privilegedTools.filter((name) => !on.has(name)) }, "privileged built-in tools");
-  if (on.size > 0)
-    log.info({ tools: [...on], rank: backendRanks.native }, "these may run in native boxes here, where they ask for rank 40 elsewhere");
+  if (boxed.length > 0)
+    log.info({ tools: boxed, rank: backendRanks.native }, "these may run in native boxes here, where they ask for rank 40 elsewhere");
   return { on, lowered };
 }
 
@@ -256,14 +258,14 @@ function running(
     readonly runtime: Runtime;
     readonly ledger: Ledger;
     readonly boxes: BoxChild | undefined;
-    readonly echo: Worker;
-    readonly echoRuns: Promise<void>;
+    readonly builtins: Worker;
+    readonly builtinsRun: Promise<void>;
     readonly folder: DataFolder;
     readonly firstStart: boolean;
     readonly drainMs: number;
   },
 ): DevRuntime {
-  const { runtime, ledger, echo, echoRuns, http, grpc, drainMs } = all;
+  const { runtime, ledger, builtins, builtinsRun, http, grpc, drainMs } = all;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
@@ -271,8 +273,8 @@ function running(
     // Its calls end through the doors that are open still.
     await Promise.all([runtime.drain(drainMs), all.boxes?.stop(drainMs)]);
     await http.close(closeGraceMs);
-    await echo.close();
-    await echoRuns;
+    await builtins.close();
+    await builtinsRun;
     await runtime.stop();
     await grpc.stop(closeGraceMs);
     await ledger.close();

@@ -1,8 +1,8 @@
 // What a runtime on one machine starts with: its tenants and their first keys, the built-in tools, and the documents of named folders.
 import { dirname } from "node:path";
 import { makeId, SignalboxError } from "@signalbox/protocol";
-import { echoManifest } from "./adapters/builtin/echo.ts";
 import { packagedNames, readPackaged } from "./adapters/builtin/packaged.ts";
+import { servedManifests } from "./adapters/builtin/serve.ts";
 import { readClientFile, readWorkerKey, writeClientFile, writeWorkerKey, type DataFolder } from "./adapters/files/data-folder.ts";
 import { findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
 import { inlined, readSource } from "./adapters/files/manifest-source.ts";
@@ -145,7 +145,7 @@ function newKey({ clock, chance }: Setting, { tenant, principal, label, scopes }
 
 /** The platform's own tools, each with its code; what is there already stays as it is, and a new version becomes the active one. */
 export async function ensureBuiltins(place: { readonly ledger: Ledger; readonly store: ContentStore; readonly clock: Clock; readonly log: Log }): Promise<void> {
-  await ensureTool(place, echoManifest, null);
+  for (const manifest of servedManifests) await ensureTool(place, manifest, null);
   for (const name of packagedNames) {
     const tool = await readPackaged(name);
     await tool.store(place.store);

@@ -32,6 +32,12 @@ export interface ContentStore {
   usePackage(tenant: string, ref: string): Promise<readonly PackageFile[] | undefined>;
 }
 
+/** The same store, asked for what it keeps. */
+export interface ContentReader {
+  /** A small file, whole. Undefined: never put, or its copy is damaged. Rejects with StoreUnavailable where the disk fails. */
+  readFile(tenant: string, ref: string): Promise<Uint8Array | undefined>;
+}
+
 /** The disk failed, or is full; what was asked for did not happen. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";

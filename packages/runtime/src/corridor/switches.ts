@@ -10,8 +10,13 @@ export interface Switches {
   readonly lowered: ReadonlyMap<string, number>;
 }
 
-/** What models and people may only use where an operator wants it: arbitrary programs of the machine run in its boxes. */
-export const privilegedTools = ["code.run", "shell.run"] as const;
+/**
+ * What models and people may only use where an operator wants it: arbitrary programs of the machine run in its boxes, and
+ * what one call leaves in a workspace another one reads.
+ */
+export const privilegedTools = ["code.run", "fs.list", "fs.read", "fs.write", "shell.run"] as const;
+
+const wholeTools: ReadonlySet<string> = new Set(privilegedTools.filter((name) => name !== "code.run"));
 
 export const allOff: Switches = { on: new Set(), lowered: new Map() };
 
@@ -34,5 +39,5 @@ export function offError({ on }: Switches, named: Named, args: unknown): ErrorBo
 
 /** No call of it can come through, whatever its arguments: it is not listed. */
 export function isWholeToolOff({ on }: Pick<Switches, "on">, { tenant, tool }: Named): boolean {
-  return tenant === platformTenant && tool === "shell.run" && !on.has(tool);
+  return tenant === platformTenant && wholeTools.has(tool) && !on.has(tool);
 }

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { Locks } from "../../corridor/locks.ts";
 import {
   StoreUnavailable,
+  type ContentReader,
   type ContentStore,
   type FileOutcome,
   type PackageOutcome,
@@ -12,7 +13,7 @@ import {
 } from "../../corridor/files-ports.ts";
 import { packageBounds } from "../../registry/package/bounds.ts";
 import { listingText, type PackageFile } from "../../registry/package/listing.ts";
-import { isErrno, isMissing, makeFolder, syncFolder, writeNew } from "./content.ts";
+import { isErrno, isMissing, makeFolder, openPlain, syncFolder, writeNew } from "./content.ts";
 import { filePlace, filesFolder, makingFolder, packagePlace, packagesFolder, tenantFolder } from "./layout.ts";
 import { storeLimits, type StoreLimits } from "./store-limits.ts";
 import { buildPackage, checkPackage, readListing, removeTree } from "./tree.ts";
@@ -25,7 +26,7 @@ export interface Wanted {
 }
 
 /** Of one process: two that write into one folder would count wrongly and sweep each other's half-made things. */
-export class DiskStore implements ContentStore {
+export class DiskStore implements ContentStore, ContentReader {
   readonly #root: string;
   readonly #limits: StoreLimits;
   /** Putting in place and removing, one at a time for each tenant: neither may see the other's half. */
@@ -67,6 +68,21 @@ export class DiskStore implements ContentStore {
       const place = filePlace(this.#root, tenant, ref);
       const bytes = await sizeOf(place);
       return (await this.#touch(tenant, place)) ? bytes : undefined;
+    });
+  }
+
+  readFile(tenant: string, ref: string): Promise<Uint8Array | undefined> {
+    return reached(async () => {
+      const file = await openPlain(filePlace(this.#root, tenant, ref)).catch(absent);
+      if (file === undefined) return undefined;
+      try {
+        // A copy that has grown is damaged, and is not taken into memory to find out.
+        if ((await file.stat()).size > packageBounds.fileBytesMax) return undefined;
+        const content = await file.readFile();
+        return `sha256:${hash("sha256", content, "hex")}` === ref ? content : undefined;
+      } finally {
+        await file.close();
+      }
     });
   }
 

@@ -55,7 +55,7 @@ test("it says what runs where, and the three commands to type next", async () =>
   http  http://127.0.0.1:8080  (REST, health, metrics)
   grpc  127.0.0.1:9191  (workers connect here)
   data  /srv/.signalbox
-  on    code.run  (off: shell.run; --enable code.run,shell.run switches all on)
+  on    code.run  (off: fs.list, fs.read, fs.write, shell.run; --enable code.run,fs.list,fs.read,fs.write,shell.run switches all on)
   key   /srv/.signalbox/client.json  (made just now; commands below this folder find it by themselves)
 
 next, in another terminal:
@@ -96,6 +96,7 @@ test.each([
   ["none", []],
   ["shell.run", ["shell.run"]],
   ["shell.run, code.run,shell.run", ["shell.run", "code.run"]],
+  ["fs.read,fs.write,fs.list", ["fs.read", "fs.write", "fs.list"]],
 ])("--enable %s says which privileged tools are on", async (names, enable) => {
   const { compose, started, finish } = scriptedRuntime();
   finish();
@@ -105,9 +106,9 @@ test.each([
 
 test("--enable of something else starts nothing", async () => {
   const { compose, started } = scriptedRuntime();
-  const run = startCli(["dev", "--enable", "shell.run,fs.write"], { compose, cwd: "/srv" });
+  const run = startCli(["dev", "--enable", "shell.run,fs.append"], { compose, cwd: "/srv" });
   expect(await run.ended).toBe(2);
-  expect([started, run.err()]).toEqual([[], expect.stringContaining(`--enable takes code.run, shell.run or none, not "fs.write"`)]);
+  expect([started, run.err()]).toEqual([[], expect.stringContaining(`--enable takes code.run, fs.list, fs.read, fs.write, shell.run or none, not "fs.append"`)]);
 });
 
 test("the first signal drains, the second one ends the process at once", async () => {

@@ -48,7 +48,7 @@ export function addDev(program: Command, runs: Runs): void {
     .option("--boxes <count>", "boxes at once for sandbox tools; 0 starts no sandbox worker", "16")
     .option(
       "--enable <names>",
-      "privileged built-in tools that are on, separated by commas: code.run (its Python), shell.run; none for none",
+      "privileged built-in tools that are on, separated by commas: code.run (its Python), fs.list, fs.read, fs.write, shell.run; none for none",
       "code.run",
     )
     .option("--accept-watched-limits", "take boxes whose limits are watched, not enforced, where there are no control groups")
