@@ -13,18 +13,28 @@ const usage = `npm run kit:boxes -- [--json] [--backend <name>] [--only <words>]
 const count = (items: readonly Verdict[], outcome: Verdict["outcome"]): number =>
   items.filter((item) => item.outcome === outcome).length;
 
-/** @returns the exit code: 1 when a case failed */
+const options = {
+  json: { type: "boolean", default: false },
+  backend: { type: "string" },
+  only: { type: "string", default: "" },
+  "best-effort": { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+/** Says what is wrong with them, and gives nothing then. */
+function flagsOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    return undefined;
+  }
+}
+
+/** @returns the exit code: 1 when a case failed, 2 when nothing could be run as asked */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      json: { type: "boolean", default: false },
-      backend: { type: "string" },
-      only: { type: "string", default: "" },
-      "best-effort": { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
+  const values = flagsOf(args);
+  if (values === undefined) return 2;
   if (values.help) {
     process.stdout.write(usage);
     return 0;
@@ -52,10 +62,12 @@ export async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   let failures = 0;
+  let ran = 0;
   for (const [backend, ask] of Object.entries(make)) {
     if (values.backend !== undefined && values.backend !== backend) continue;
     const { subject, cases: all, close } = await ask();
     const cases = all.filter(({ group, name }) => `${group} ${name}`.includes(values.only));
+    ran += cases.length;
     try {
       const { probe, items } = await runKit(subject, cases);
       failures += count(items, "failed");
@@ -71,6 +83,9 @@ export async function main(args: readonly string[]): Promise<number> {
       await close();
     }
   }
+  // A check of nothing must not look like a check that held.
+  if (ran === 0) process.stderr.write(`no case holds the words "${values.only}"\n`);
+  if (ran === 0) return 2;
   return failures === 0 ? 0 : 1;
 }
 

@@ -62,6 +62,17 @@ describe("code.run", () => {
     expect((await runCode(language, code, more)).body.output).toMatchObject({ result });
   });
 
+  test("SBX-08: of five MiB one is passed on, and the record says so; of a little all is", async (context) => {
+    needsBoxes(context, missing);
+    const flood = await runCode("python", "import os\nfor _ in range(5): os.write(1, b'x' * 1048576)\nos.write(2, b'y')\n7");
+    expect(flood.body).toMatchObject({ status: "succeeded", output: { result: 7 } });
+    expect(flood.body.execution?.["truncated"]).toEqual({ stdout: true });
+    const { body } = await admin.get(`/v1/executions/${flood.body.execution_id}`);
+    expect(body.execution?.["truncated"]).toEqual({ stdout: true });
+    const quiet = await runCode("python", "print('x')\n7");
+    expect(quiet.body.execution).toMatchObject({ truncated: {}, warm: expect.any(Boolean) as boolean });
+  });
+
   test("what is wrong with the code is told, with its place", async (context) => {
     needsBoxes(context, missing);
     const python = await runCode("python", "def f():\n  return 1 / 0\nf()");

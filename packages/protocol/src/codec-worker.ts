@@ -306,8 +306,12 @@ function writeUsage(usage: Usage): wire.Usage {
     durationMs: usage.durationMs,
     ...(usage.cpuMs === undefined ? {} : { cpuMs: usage.cpuMs }),
     ...(usage.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: BigInt(usage.peakMemoryBytes) }),
+    ...(usage.warm === undefined ? {} : { warm: usage.warm }),
+    truncated: [...(usage.truncated ?? [])],
   };
 }
+
+const channels = ["stdout", "stderr"] as const;
 
 /** A result without usage is a whole result: what it cost is then unknown, not zero work for nothing. */
 function readUsage(usage: wire.Usage | undefined): Usage {
@@ -319,6 +323,8 @@ function readUsage(usage: wire.Usage | undefined): Usage {
     ...(usage.peakMemoryBytes === undefined
       ? {}
       : { peakMemoryBytes: integerOf("peak_memory_bytes", usage.peakMemoryBytes, 0, most) }),
+    ...(usage.warm === undefined ? {} : { warm: usage.warm }),
+    ...(usage.truncated.length === 0 ? {} : { truncated: channels.filter((name) => usage.truncated.includes(name)) }),
   };
 }
 

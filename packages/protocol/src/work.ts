@@ -28,6 +28,10 @@ export interface Usage {
   readonly durationMs: number;
   readonly cpuMs?: number;
   readonly peakMemoryBytes?: number;
+  /** Of a box: it stood ready before the call came. */
+  readonly warm?: boolean;
+  /** Of which no more than the beginning was passed on. */
+  readonly truncated?: readonly ("stdout" | "stderr")[];
 }
 
 export interface WorkError {

@@ -27,7 +27,8 @@ import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
 import type { Ledger } from "./ledger/port.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
-import { backendRanks } from "./sandbox/types.ts";
+import { backendRanks, isWatched } from "./sandbox/types.ts";
+import { platformTenant } from "./tenancy/types.ts";
 import { Line } from "./schedule/line.ts";
 import { ensureBuiltins, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
@@ -123,7 +124,9 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       throw error;
     }
     parts.grpc.setServing(true);
-    const boxes = startBoxes(options, { address: hostPort(options.host, parts.grpc.port), key: keys.boxes, folder, log });
+    const onWatched = (backends: readonly string[]): void => recordWatched({ ledger, log, now: clock.now() }, backends);
+    const address = hostPort(options.host, parts.grpc.port);
+    const boxes = startBoxes(options, { address, key: keys.boxes, folder, log, onWatched });
     return running({ ...all, boxes });
   } catch (error) {
     await ledger.close();
@@ -158,12 +161,30 @@ function switchesOf({ enable = [] }: DevOptions, log: Log): Switches {
   return { on, lowered };
 }
 
+/** Said loudly at every start, and kept: whoever looks at what went wrong must see under which limits it ran. */
+function recordWatched({ ledger, log, now }: { ledger: Ledger; log: Log; now: number }, backends: readonly string[]): void {
+  log.warn({ backends, unsandboxed: true }, "the limits of boxes are watched here and not held by the kernel: code that means harm gets past them");
+  const action = "boxes.watched_limits_accepted";
+  const base = { ts: now, tenant: platformTenant, project: "", principal: "operator", action, status: "done", requestId: "" };
+  const draft = { ...base, details: { backends, unsandboxed: true } };
+  ledger.commit({ writes: [{ op: "append_audit", draft }] }).catch((error: unknown) => {
+    log.error({ reason: String(error) }, "that limits are only watched could not be recorded");
+  });
+}
+
 function startBoxes(
   { boxes = boxesDefault, acceptWatchedLimits = false }: DevOptions,
-  place: { readonly address: string; readonly key: string; readonly folder: DataFolder; readonly log: Log },
+  place: {
+    readonly address: string;
+    readonly key: string;
+    readonly folder: DataFolder;
+    readonly log: Log;
+    /** Kinds of boxes whose limits no kernel holds. */
+    readonly onWatched: (backends: readonly string[]) => void;
+  },
 ): BoxChild | undefined {
   if (boxes === 0) return undefined;
-  const { address, key, folder, log } = place;
+  const { address, key, folder, log, onWatched } = place;
   return keepBoxWorker({
     cli: fileURLToPath(new URL("../bin/signalbox.js", import.meta.url)),
     address,
@@ -176,6 +197,8 @@ function startBoxes(
       const works = Object.entries(probes).filter(([, { ok }]) => ok);
       if (works.length === 0) log.warn({ probes }, "no box works here, so sandbox tools are refused; 'signalbox doctor' says what is missing");
       else log.info({ backends: works.map(([name]) => name) }, "the sandbox worker is ready");
+      const watched = works.flatMap(([name, probe]) => (probe.ok && isWatched(probe.limitsBy) ? [name] : []));
+      if (watched.length > 0) onWatched(watched);
     },
   });
 }

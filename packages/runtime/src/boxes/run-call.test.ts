@@ -131,7 +131,7 @@ async function play(scene: Scene = {}): Promise<Played> {
 
 test("it has started once its box stands, and before its code runs; the box is always destroyed", async () => {
   expect(await play()).toEqual({
-    end: { status: "succeeded", outputJson: "1", illFormed: false, usage: { cpuMs: 3, peakMemoryBytes: 4 } },
+    end: { status: "succeeded", outputJson: "1", illFormed: false, usage: { cpuMs: 3, peakMemoryBytes: 4, warm: false } },
     log: ["provision 1048576", "started", "run", "destroy"],
   });
 });

@@ -38,7 +38,7 @@ export async function runCall(boxes: CallBoxes, ctx: ToolContext, started: () =>
     started();
     const io = ioOf(ctx, order.events, printed);
     const result = await sandbox.run({ requestJson: request, files, resultFrom: order.resultFrom }, io, ctx.signal);
-    return endOf(answerOf(result, order.resultFrom), printed);
+    return endOf(answerOf(result, order.resultFrom), sandbox.warm, printed);
   } finally {
     // Off the way: the tree is dead, what is left are folders.
     sandbox.destroy().catch((error: unknown) => boxes.onError(error as Error));
@@ -72,9 +72,10 @@ function notStarted(message: string): BoxRunEnd {
   return { status: "not_started", code: boxNotProvisioned, message: cutText(message) };
 }
 
-function endOf(answer: BoxAnswer, printed: Printed | undefined): BoxRunEnd {
+function endOf(answer: BoxAnswer, warm: boolean, printed: Printed | undefined): BoxRunEnd {
   if (answer.status === "lost") return answer;
-  const { durationMs: _inBox, ...usage } = answer.usage;
+  const { durationMs: _inBox, ...measured } = answer.usage;
+  const usage = { ...measured, warm };
   switch (answer.status) {
     case "failed":
       return { status: "failed", error: answer.error, usage };

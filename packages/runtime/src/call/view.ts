@@ -7,7 +7,8 @@ export function executionBlock(call: Call): Record<string, unknown> {
     sandbox: call.sandbox ?? (call.executor === "worker" ? "application" : null),
     worker: call.workerId,
     attempt: call.attempt,
-    warm: true,
+    // A worker of an application runs already; of a box its worker says it.
+    warm: call.sandbox === null ? true : (call.usage?.warm ?? null),
     queued_ms: call.dispatchedAt === null ? null : Math.max(0, call.dispatchedAt - call.admittedAt),
     start_ms:
       call.startedAt === null || call.dispatchedAt === null ? null : Math.max(0, call.startedAt - call.dispatchedAt),
@@ -17,7 +18,7 @@ export function executionBlock(call: Call): Record<string, unknown> {
       peak_memory_bytes: call.usage?.peakMemoryBytes ?? null,
       egress_bytes: null,
     },
-    truncated: {},
+    truncated: Object.fromEntries((call.usage?.truncated ?? []).map((channel) => [channel, true])),
     cache: null,
     decision_id: call.decision.id,
     limits: { timeout_ms: call.timeoutMs, max_output_bytes: call.resultBytesMax },

@@ -47,6 +47,9 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
         context.details["reason"] === "edit_denied" ? "nothing has changed, and the question is still open: " : "";
       return `${still}signalbox approvals show ${context.approvalId}`;
     }
+    const { switch: off } = context.details;
+    if (context.details["reason"] === "tool_off" && typeof off === "string")
+      return `whoever runs the runtime can switch it on: signalbox dev --enable ${off}`;
     if (context.details["reason"] === "tool_disabled") return `signalbox tools enable ${context.tool ?? "<tool>"}`;
     // No rule denied it: a level's default did.
     if (context.details["decision_id"] !== undefined)
@@ -90,7 +93,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
       ? `it may have had its effect: look before you repeat it: ${showCall({ details, executionId })}`
       : "try again with a longer --timeout, if the tool allows it",
   resource_exceeded: "give the tool more of what ran out (details), or smaller input",
-  sandbox_unavailable: "signalbox workers list",
+  sandbox_unavailable: "signalbox doctor says which boxes this machine can make; signalbox worker connects a sandbox worker",
   no_handler: ({ tool }) => `start a worker that offers ${tool ?? "the tool"}, then try again: signalbox workers list`,
   capacity_exhausted: "try again, or start more workers: signalbox workers list",
   breaker_open: "wait until the tool has recovered, then try again",

@@ -88,7 +88,7 @@ test.each<[string, Case, readonly string[], string, object]>([
     "nothing is there",
     {},
     [],
-    "pay@1.0.0 needs one of native, container, gvisor, microvm; no box at all works here",
+    "pay@1.0.0 needs one of native, container, gvisor, microvm; no sandbox worker with a box that works is connected",
     { required_rank: 10, backends: [] },
   ],
   [
@@ -123,7 +123,7 @@ test.each<[string, Case, readonly string[], string, object]>([
   const error = caught(() => choose(asked, offered));
   expect(error).toMatchObject({
     code: "sandbox_unavailable",
-    message: `${message}. 'signalbox doctor' says what is missing`,
+    message: `${message}. 'signalbox doctor' says what this machine lacks, 'signalbox worker' connects one`,
   });
   expect(error.details).toMatchObject(details);
 });

@@ -141,8 +141,8 @@ interface Missing {
 function unavailable({ version, executor, required, able }: Missing, offered: ReadonlySet<string>): SignalboxError {
   const name = `${version.tool}@${version.version}`;
   const wanted = able.length === 0 ? `a box of rank ${required}, and nothing runs ${executor.runtime} in one` : `one of ${able.join(", ")}`;
-  const here = offered.size === 0 ? "no box at all works here" : `here there is ${[...offered].sort().join(", ")}`;
-  return new SignalboxError("sandbox_unavailable", `${name} needs ${wanted}; ${here}. 'signalbox doctor' says what is missing`, {
+  const here = offered.size === 0 ? "no sandbox worker with a box that works is connected" : `here there is ${[...offered].sort().join(", ")}`;
+  return new SignalboxError("sandbox_unavailable", `${name} needs ${wanted}; ${here}. 'signalbox doctor' says what this machine lacks, 'signalbox worker' connects one`, {
     details: { required_rank: required, backends: [...offered].sort(), able },
   });
 }

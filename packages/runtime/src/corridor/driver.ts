@@ -1,5 +1,5 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
-import type { RuntimeMessage, WorkerMessage, WorkStream } from "@signalbox/protocol";
+import { boxNotProvisioned, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Happening, StepResult } from "../call/machine.ts";
 import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
@@ -191,6 +191,7 @@ export class Driver {
       message: (message) => {
         hub.message(id, message, clock.now());
         if (message.type === "register") stopWaiting();
+        if (message.type === "nack" && message.code === boxNotProvisioned) this.#ports.meters.count("sandbox_provision_failures_total");
         this.pump();
       },
       closed: () => {
@@ -315,7 +316,7 @@ export class Driver {
     if (call.settledAt !== null) {
       meters.count("tool_executions_total", { tool: call.tool, version: call.version, status: call.state });
       if (call.usage !== null) meters.observe("tool_duration_seconds", call.usage.durationMs / 1000, { tool: call.tool });
-      if (call.dispatchedAt !== null) meters.observe("tool_queue_seconds", (call.dispatchedAt - call.admittedAt) / 1000, { pool: "application" });
+      if (call.dispatchedAt !== null) meters.observe("tool_queue_seconds", (call.dispatchedAt - call.admittedAt) / 1000, { pool: call.sandbox ?? "application" });
     }
     this.waiters.tell(waitKey(call.tenant, call.callId), call);
     this.#ports.consult.told(call);

@@ -9,7 +9,7 @@ import {
   type WorkError,
 } from "@signalbox/protocol";
 import { contractBounds } from "./contract.ts";
-import { resources, type BoxEnd, type BoxResult, type BoxUsage, type Resource } from "./types.ts";
+import { resources, type BoxEnd, type BoxResult, type Resource } from "./types.ts";
 
 /**
  * The codes of a box in a {@link WorkError}; the runtime makes its own codes of them: `resource_exceeded`, `invalid_output`
@@ -40,7 +40,7 @@ export type BoxAnswer =
 /** @param resultFrom for the words only */
 export function answerOf(result: BoxResult, resultFrom: "fd3" | "stdout"): BoxAnswer {
   const { end } = result;
-  const usage = usageOf(result.usage);
+  const usage = usageOf(result);
   switch (end.reason) {
     case "exited":
       return end.code === 0
@@ -131,8 +131,14 @@ function lastBytes(text: string, bytesMax: number): string {
   return wellFormed(kept.toReversed().join("")).text;
 }
 
-function usageOf({ durationMs, cpuMs, peakMemoryBytes }: BoxUsage): Usage {
-  return { durationMs, cpuMs, ...(peakMemoryBytes === null ? {} : { peakMemoryBytes }) };
+function usageOf({ usage, truncated }: BoxResult): Usage {
+  const { durationMs, cpuMs, peakMemoryBytes } = usage;
+  return {
+    durationMs,
+    cpuMs,
+    ...(peakMemoryBytes === null ? {} : { peakMemoryBytes }),
+    ...(truncated.length === 0 ? {} : { truncated }),
+  };
 }
 
 export interface Exceeded {

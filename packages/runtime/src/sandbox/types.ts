@@ -155,3 +155,10 @@ export interface SandboxBackend {
   /** Ends the pool and everything that lives; removes leftovers of earlier processes too. */
   close(): Promise<void>;
 }
+
+/** `Probe.limitsBy` where no kernel holds the limits of a box: an operator has accepted that by name. */
+export const watchedLimits = "best effort: rlimits and watching";
+
+export function isWatched(limitsBy: string): boolean {
+  return limitsBy === watchedLimits;
+}

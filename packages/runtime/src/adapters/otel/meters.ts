@@ -20,6 +20,7 @@ const descriptions: Readonly<Record<string, string>> = {
   tool_duration_seconds: "Time in tool code",
   tool_queue_seconds: "Time from admission to a worker's slot",
   tool_dispatch_seconds: "Time from a parsed request to its Invoke on a worker's stream, ledger commit included",
+  sandbox_provision_failures_total: "Calls that a sandbox worker handed back because it could not make their box",
   routing_outcome_total: "Calls or attempts that met one of the four routing outcomes",
   authorization_denied_total: "Requests refused by credential, scope, grant or policy",
   approval_wait_seconds: "From the opening of an approval to its close, by outcome",

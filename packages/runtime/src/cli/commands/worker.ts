@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { backendRanks, isWatched } from "../../sandbox/types.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { CliError } from "../failure.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
@@ -34,7 +35,7 @@ export function addWorker(program: Command, runs: Runs): void {
     .option("--capacity <count>", "boxes at once", "16")
     .option("--backends <names>", "only these, separated by commas, where they work")
     .option("--worker-id <id>", "a name that stays the same over restarts")
-    .option("--recycle-calls <count>", "leave after so many calls, so that a fresh process takes over")
+    .option("--recycle-calls <count>", "leave after so many calls; whoever keeps this process running starts a fresh one")
     .option("--recycle-age <duration>", "leave after so long")
     .option(
       "--accept-watched-limits",
@@ -88,19 +89,27 @@ async function runWorker(session: Session, _args: readonly string[], flags: Work
     capacity: countOf("--capacity", flags.capacity, capacityMax),
     log: (message) => session.remark(plainLine(message)),
     ...(flags.workerId === undefined ? {} : { workerId: flags.workerId }),
-    ...(flags.backends === undefined ? {} : { backends: flags.backends.split(",").map((name) => name.trim()) }),
+    ...(flags.backends === undefined ? {} : { backends: backendsOf(flags.backends) }),
     ...(flags.acceptWatchedLimits === true ? { allowBestEffortLimits: true } : {}),
     ...(flags.insecure === true ? { insecure: true } : {}),
     ...recycleOf(flags),
   });
   if (session.json) io.stdout.write(`${JSON.stringify({ ready: true, boxes: worker.probes })}\n`);
   else for (const [name, probe] of Object.entries(worker.probes)) io.stdout.write(`${probeLine(name, probe)}\n`);
-  const stop = (): void => void worker.stop();
+  for (const [name, probe] of Object.entries(worker.probes)) if (probe.ok && isWatched(probe.limitsBy)) session.remark(watchedWarning(name));
+  const stop = (): void => {
+    session.remark("leaving: what runs is finished first, and nothing new is taken");
+    void worker.stop();
+  };
   if (flags.withParent === true) io.onStdinEnd(stop);
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   await worker.left;
   return exitCodes.ok;
+}
+
+function watchedWarning(name: string): string {
+  return `WARNING: the limits of ${name} boxes are watched here and not held by the kernel: code that means harm gets past them`;
 }
 
 /** One line for one backend: what it is good for here, or why it is not and what to do about it. */
@@ -125,6 +134,15 @@ function recycleOf({ recycleCalls, recycleAge }: WorkerFlags): {
   const ageMs = recycleAge === undefined ? ageMsMax : parseSpanMs(recycleAge);
   if (ageMs === undefined) throw new CliError(`--recycle-age takes a duration like 1h, not "${recycleAge}"`);
   return { recycle: { calls, ageMs: Math.min(ageMs, ageMsMax) } };
+}
+
+/** A misspelt name would start a worker that offers nothing. */
+function backendsOf(text: string): readonly string[] {
+  const names = text.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !Object.hasOwn(backendRanks, name));
+  if (unknown !== undefined)
+    throw new CliError(`--backends: there is no kind of box "${unknown}"; there are ${Object.keys(backendRanks).join(", ")}`);
+  return names;
 }
 
 /** What a timer can hold. */

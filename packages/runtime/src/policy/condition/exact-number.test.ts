@@ -15,10 +15,9 @@ test.each<[string, number | bigint]>([
   ["1e300", 1e300],
   ["100000000000000000000000", 1e23],
   ["0.0000000000000000", 0],
-  ["-0.0000000000000000", 0],
+  ["-0.0000000000000000", -0],
 ])("%s keeps its value", (text, value) => {
-  expect(exactNumber(text) == value).toBe(true);
-  expect(typeof exactNumber(text)).toBe(typeof value);
+  expect(exactNumber(text)).toBe(value);
 });
 
 test("of a fraction the nearest double is taken", () => {

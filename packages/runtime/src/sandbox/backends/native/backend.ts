@@ -21,6 +21,7 @@ import {
   type Probe,
   type Sandbox,
   type SandboxBackend,
+  watchedLimits,
 } from "../../types.ts";
 import { Box } from "./box.ts";
 import { Cradle } from "./cradle.ts";
@@ -143,7 +144,7 @@ export class NativeBackend implements SandboxBackend {
       return {
         ok: true,
         rank: backendRanks.native,
-        limitsBy: layout.mode === "none" ? "best effort: rlimits and watching" : `cgroup ${layout.mode}`,
+        limitsBy: layout.mode === "none" ? watchedLimits : `cgroup ${layout.mode}`,
         notes: [
           asRoot ? "every box has a user of its own" : "boxes run as this user, in user namespaces",
           pythonPath === null ? "no Python below /usr" : `Python is ${pythonPath}`,
