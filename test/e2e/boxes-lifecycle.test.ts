@@ -46,7 +46,7 @@ test("a privileged tool that nobody switched on is denied by name, and is in no 
   const { items = [] } = (await admin.get("/v1/tools")).body;
   expect(items.map((one) => one["tool"])).toEqual(["code.run", "echo"]);
   expect((await cli(["run", "shell.run", "--input", `{"command":"id"}`])).err).toContain("--enable shell.run");
-  expect(logs()).toContain(`"off":["code.run","shell.run"]`);
+  expect(logs()).toContain(`"off":["code.run","fs.list","fs.read","fs.write","shell.run"]`);
   needsBoxes(context, missing);
   await untilBoxes(admin);
   expect((await admin.invoke(javascript("1"))).status).toBe(200);
