@@ -99,6 +99,17 @@ describe("a call that needs a person", () => {
     expect(await house.state(callId)).toBe("denied");
   });
 
+  test("closed with its tool's quarantine, which is told as such", async () => {
+    const { callId, approvalId } = await house.parked();
+    const keeper = asked({ name: "user:kit", scopes: new Set(["tools:write", "policies:write", "admin"]) });
+    await house.service.quarantineTool(keeper, "pay", undefined, { released: false, reason: "a bad build" });
+    await house.settle();
+    expect(await house.state(callId)).toBe("denied");
+    expect((await house.approval(approvalId)).approval.state).toBe("cancelled");
+    const [closed] = (await house.audit()).filter(({ action = "" }) => action.startsWith("approval."));
+    expect(closed?.details).toMatchObject({ reason: "barred" });
+  });
+
   test("cancelled with its approval, and later votes are refused", async () => {
     const { callId, approvalId } = await house.parked();
     const canceller = asked({ scopes: new Set(["calls:cancel"]) });

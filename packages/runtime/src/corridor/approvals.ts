@@ -329,7 +329,8 @@ function cancelOf(happening: Happening, call: Call): ApprovalHappening {
   const { requestId } = call;
   if (happening.type === "cancel") return { type: "cancel", by: happening.by, reason: "call_ended", requestId };
   if (happening.type === "resolve") return { type: "cancel", by: happening.by, reason: "resolved", requestId };
-  const reason = happening.type === "barred" ? "barred" : "waited_too_long";
+  // People who reject come by their votes; here it is a tool that was taken away, or a caller who may no longer.
+  const reason = happening.type === "rejected" ? "barred" : "waited_too_long";
   return { type: "cancel", by: "runtime", reason, requestId };
 }
 

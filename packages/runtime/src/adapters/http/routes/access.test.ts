@@ -53,6 +53,8 @@ describe("keys", () => {
     ['{"label":"x","principal":"ci","scopes":["admin"]}', "/principal"],
     ['{"label":"x","principal":"robot:ci","scopes":["admin"]}', "/principal"],
     ['{"label":"x","principal":"user:a b","scopes":["admin"]}', "/principal"],
+    ['{"label":"x","principal":"user:fay\\u200b","scopes":["admin"]}', "/principal"],
+    ['{"label":"x","principal":"user:f\\u0430y","scopes":["admin"]}', "/principal"],
     ['{"label":"x","principal":"user:a","scopes":[]}', "/scopes"],
     ['{"label":"x","principal":"user:a","scopes":["root"]}', "/scopes/0"],
     ['{"label":"x","principal":"user:a","scopes":["admin"],"expires_at":"soon"}', "/expires_at"],
