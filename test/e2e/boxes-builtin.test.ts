@@ -51,14 +51,14 @@ describe("code.run", () => {
     expect(long.body.output).toMatchObject({ stdout: "x".repeat(32_768), truncated: ["stdout"] });
   });
 
-  test.each([
+  test.for<[string, string, object, unknown]>([
     ["python", "async def main(given):\n  return [given]", { input: 5 }, [5]],
     ["python", "import sys\nsys.exit()", {}, null],
     ["python", "x = 1", {}, null],
     ["javascript", "async function main(given) { return [given] }", { input: 5 }, [5]],
     ["javascript", "return input", {}, null],
-  ])("%s: %s", async (language, code, more, result) => {
-    if (missing !== undefined) return;
+  ])("%s: %s", async ([language, code, more, result], context) => {
+    needsBoxes(context, missing);
     expect((await runCode(language, code, more)).body.output).toMatchObject({ result });
   });
 
@@ -159,7 +159,7 @@ describe("shell.run", () => {
 });
 
 describe("a breach is told with its cause", () => {
-  test.each([
+  test.for<[string, string]>([
     [
       "memory",
       `exec python3 -c 'a = []
@@ -168,8 +168,8 @@ while True: a.append(bytearray(4 << 20))'`,
     ["pids", "bomb() { bomb | bomb & }; bomb; sleep 5"],
     ["output", "exec yes"],
     ["disk", "cat /dev/zero > big"],
-  ])("%s", async (resource, command) => {
-    if (missing !== undefined) return;
+  ])("%s", async ([resource, command], context) => {
+    needsBoxes(context, missing);
     const { status, body } = await small(command);
     expect([status, body.error?.code, body.error?.details["resource"]]).toEqual([422, "resource_exceeded", resource]);
   });

@@ -141,7 +141,7 @@ describe("the command line", () => {
     // A candidate in place of the rule in force makes the third case pass, and changes nothing.
     writeFileSync(
       join(stack.folder, "next.policy.yaml"),
-      yaml("usd-only", "1.1.0", 'args.currency == "XXX"', "deny\n    reason: no such money"),
+      yaml("usd-only", "1.1.0", 'args.currency == "JPY"', "deny\n    reason: no yen"),
     );
     expect((await stack.cli(["policies", "test", "all.json", "--policies", "next.policy.yaml"])).code).toBe(0);
     expect((await admin.invoke({ tool: "cli.pay", input: order(5, { currency: "EUR" }) })).status).toBe(403);

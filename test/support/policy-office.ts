@@ -190,3 +190,17 @@ export class PolicyOffice {
     return (await this.ledger.listAudit({ tenant }, 100)).items;
   }
 }
+
+/** Two people of finance for payments above 1000. */
+export const guard = {
+  name: "payments-need-a-person",
+  spec: {
+    match: { tools: ["pay"] },
+    when: "args.amount > 1000.0",
+    then: {
+      decision: "require_approval",
+      reason: "Payments above 1000 need a person",
+      approval: { route: "finance", approvals: 2, timeout: "1h" },
+    },
+  },
+};

@@ -1,6 +1,6 @@
 // Files of cases: run against what is in force and against candidates, within bounds, and without telling of others' rules.
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { by, noon, operator, paper, PolicyOffice } from "../../../../test/support/policy-office.ts";
+import { by, guard, noon, operator, paper, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import { setPolicyDefault } from "./policy-admin.ts";
 import { testPolicies } from "./policy-questions-cases.ts";
 
@@ -14,19 +14,6 @@ beforeEach(async () => {
 afterEach(() => office.close());
 
 const input = { amount: 1_500, payee: "ACME" };
-const guard = {
-  name: "payments-need-a-person",
-  spec: {
-    match: { tools: ["pay"] },
-    when: "args.amount > 1000.0",
-    then: {
-      decision: "require_approval",
-      reason: "Payments above 1000 need a person",
-      approval: { route: "finance", approvals: 2, timeout: "1h" },
-    },
-  },
-};
-
 const cases = (...all: object[]) => ({ cases: all });
 const large = {
   name: "large",

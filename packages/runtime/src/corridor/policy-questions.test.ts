@@ -1,6 +1,6 @@
 // Questions about calls that nobody makes: what would happen, to whom, and what nobody is told who may not know it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { by, noon, operator, owner, PolicyOffice } from "../../../../test/support/policy-office.ts";
+import { by, guard, noon, operator, owner, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import { sampleCall } from "../../../../test/conformance/ledger-rows.ts";
 import type { PolicyAnswer, PolicyQuestion } from "../service-governance.ts";
 import { setPolicyDefault, setPolicyStatus } from "./policy-admin.ts";
@@ -21,19 +21,6 @@ const ask = (question: Partial<PolicyQuestion> = {}, asked = by()): Promise<Poli
 const outcome = ({ explanation }: PolicyAnswer): string => {
   const decision = explanation.judgement?.decision;
   return decision === undefined ? "none" : `${decision.outcome}: ${decision.reason}`;
-};
-
-const guard = {
-  name: "payments-need-a-person",
-  spec: {
-    match: { tools: ["pay"] },
-    when: "args.amount > 1000.0",
-    then: {
-      decision: "require_approval",
-      reason: "Payments above 1000 need a person",
-      approval: { route: "finance", approvals: 2, timeout: "1h" },
-    },
-  },
 };
 
 describe("explaining", () => {
