@@ -15,9 +15,12 @@
 // There are no foreign keys: every write stands in a unit that brings its own parent, and a check per row costs the hot path.
 // JSON stays text in both: digits and key order are part of what was hashed.
 
+import { cacheStatements } from "./cache-schema.ts";
 import { namedSeqMax } from "./event-text.ts";
 import { governanceStatements } from "./governance-schema.ts";
+import { meteringStatements } from "./metering-schema.ts";
 import { boxStatements } from "./stream-schema.ts";
+import { tenancyStatements } from "./tenancy-schema.ts";
 import { workspaceStatements } from "./workspace-schema.ts";
 
 export interface Migration {
@@ -332,6 +335,7 @@ export const migrations: readonly Migration[] = [
   { version: 2, statements: governanceStatements },
   { version: 3, statements: boxStatements },
   { version: 4, statements: workspaceStatements },
+  { version: 5, statements: [...tenancyStatements, ...meteringStatements, ...cacheStatements] },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

@@ -1,0 +1,3 @@
+// What came with cached results and with retention.
+
+export const cacheStatements: readonly string[] = [];

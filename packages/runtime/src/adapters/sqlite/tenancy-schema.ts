@@ -1,0 +1,3 @@
+// What came with the API of tenants.
+
+export const tenancyStatements: readonly string[] = [];
