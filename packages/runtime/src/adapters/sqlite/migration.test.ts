@@ -204,7 +204,7 @@ test("a second start finds the newest schema and changes nothing", async () => {
     await ledger.close();
   }
   const db = new DatabaseSync(path);
-  expect(db.prepare("SELECT value FROM meta WHERE name = 'schema_version'").get()?.["value"]).toBe("4");
+  expect(db.prepare("SELECT value FROM meta WHERE name = 'schema_version'").get()?.["value"]).toBe("5");
   db.close();
 });
 
