@@ -1,48 +1,31 @@
 // A disk that fills up under a running runtime: calls are refused, nothing is acknowledged that is not stored, and it comes back by itself.
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
+import { mountSmallDisk, noSmallDisk, type SmallDisk } from "../support/small-disk.ts";
 import { slowly, startStack, within, type Stack } from "../support/stack.ts";
 
 const gates = createGates();
 let stack: Stack | undefined;
-let disk: string | undefined;
-
-/** A small file system of its own; undefined, with the reason printed, where this user may not mount one. */
-function mountSmallDisk(): string | undefined {
-  const mountPoint = mkdtempSync(join(tmpdir(), "signalbox-full-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "signalbox-full-disk", mountPoint], { stdio: "pipe" });
-    return mountPoint;
-  } catch (error) {
-    rmSync(mountPoint, { recursive: true });
-    process.stderr.write(`the full-disk test needs to mount an 8 MiB tmpfs, and cannot: ${String(error)}\n`);
-    return undefined;
-  }
-}
+let disk: SmallDisk | undefined;
 
 afterAll(async () => {
   try {
     await finish(stack, gates);
   } finally {
-    if (disk !== undefined) {
-      execFileSync("umount", [disk]);
-      rmSync(disk, { recursive: true });
-    }
+    disk?.unmount();
   }
 });
 
 test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stored, and recovery without a restart", async ({
   skip,
 }) => {
-  disk = mountSmallDisk();
-  if (disk === undefined) return skip("no tmpfs can be mounted here: run as root, or with the right to mount");
-  const dataDir = join(disk, "data");
+  const small = (disk = mountSmallDisk());
+  if (small === undefined) return skip(noSmallDisk);
+  const dataDir = join(small.path, "data");
   mkdirSync(dataDir);
   stack = await startStack({ dataDir });
   const { admin, ready } = stack;
@@ -58,13 +41,8 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   const { callId } = await gates.entered("held");
   await admin.until(callId, ["running"]);
 
-  const filler = join(disk, "filler");
-  onTestFinished(() => rmSync(filler, { force: true }));
-  const fill = (): void => {
-    const { bavail, bsize } = statfsSync(filler.slice(0, -"/filler".length));
-    if (bavail > 0) writeFileSync(filler, Buffer.alloc(bavail * bsize), { flag: "a" });
-  };
-  fill();
+  onTestFinished(() => small.empty());
+  small.fill();
 
   // The write-ahead log may have room of its own for a few commits more.
   const acknowledged: string[] = [];
@@ -108,7 +86,7 @@ test("a full disk: 503 ledger_unavailable, nothing acknowledged that is not stor
   proxy.mend();
   await expect.poll(() => ready("w-disk"), slowly).toEqual(connected);
 
-  rmSync(filler);
+  small.empty();
   const end = await running;
   expect([end.status, end.body.status, end.body.output]).toEqual([200, "succeeded", { kept: "by the worker" }]);
   await expect.poll(async () => (await admin.get("/readyz")).status, slowly).toBe(200);
