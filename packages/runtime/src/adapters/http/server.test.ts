@@ -65,6 +65,7 @@ const writtenRoutes = [
   "GET /healthz open",
   "GET /readyz open",
   "GET /metrics open",
+  "GET /openapi.json open",
 ];
 const guarded = writtenRoutes.map((line) => line.split(" ")).filter(([, , scope]) => scope !== "open") as [
   string,

@@ -163,7 +163,7 @@ function addOpen(app: FastifyInstance, door: Door, route: OpenRoute, scope: Scop
     exposeHeadRoute: true,
     ...(scope === undefined ? {} : { onRequest: (request: FastifyRequest) => admit(door, request, scope) }),
     handler: async (request, reply) => {
-      const answer = await route.answer(door.service);
+      const answer = await route.answer(door.service, request.raw);
       sendAnswer(door, answer, request, reply);
       return reply;
     },

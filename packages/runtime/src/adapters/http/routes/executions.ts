@@ -4,10 +4,24 @@ import { listAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
 import { failedCallAnswer } from "../errors.ts";
 import { check } from "../schemas/check.ts";
-import { eventsQuery, executionQuery, invokeRequest, resolveAnswer, wantsStream } from "../schemas/executions.ts";
+import { eventPage, execution, executionDetail, executionPage } from "../schemas/answers/executions.ts";
+import { eventStream, streamEvents } from "../schemas/answers/stream.ts";
+import {
+  eventsQuery,
+  executionQuery,
+  executionsQuery,
+  invokeBody,
+  invokeHeaders,
+  invokeRequest,
+  resolveAnswer,
+  resolveBody,
+  wantsStream,
+} from "../schemas/executions.ts";
 import { nothing } from "../schemas/fields.ts";
 import { detailJson, eventJson, executionPath, recordJson } from "../views/executions.ts";
-import { idIn } from "./execution-id.ts";
+import { executionIdParam, idIn } from "./execution-id.ts";
+import { json } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 import { streamAnswer } from "./stream.ts";
 
@@ -80,10 +94,131 @@ async function resolve({ service, asked, params, body }: Ask): Promise<Answer> {
   return { status: 200, text: recordJson(call), executionId: call.callId };
 }
 
+const invokeOperation: Operation = {
+  id: "invoke",
+  tag: "executions",
+  summary: "Call a tool",
+  description:
+    "A sync call answers with its end: 200 for `succeeded` and `cancelled`, else the error's status with the same record's id. " +
+    "It answers 202 when it waits for people, outlives `wait_ms`, or was made `async`. With `stream: true` the answer is the call's stream. " +
+    "With an idempotency key the same call may be sent again at any time: it runs once.",
+  headers: invokeHeaders,
+  bodySchema: invokeBody,
+  answers: {
+    200: {
+      description: "The call has ended, or is told as a stream",
+      content: { "application/json": execution, "text/event-stream": eventStream },
+      events: streamEvents,
+      headers: ["Idempotency-Replayed", "Location"],
+    },
+    202: json("The call is stored and goes on", execution, "Idempotency-Replayed", "Location"),
+    204: {
+      description: "With `stream: true` and a key whose call has ended and been told",
+      headers: ["Idempotency-Replayed", "Location"],
+    },
+  },
+  errors: [
+    "policy_error",
+    "integrity_violation",
+    "tool_not_found",
+    "project_not_found",
+    "idempotency_conflict",
+    "conflict",
+    "queue_full",
+    "draining",
+    "sandbox_unavailable",
+    "no_handler",
+    "capacity_exhausted",
+    "approval_denied",
+    "approval_expired",
+    "timeout",
+    "resource_exceeded",
+    "tool_error",
+    "invalid_output",
+    "lease_expired",
+    "indeterminate",
+    "worker_rejected",
+  ],
+  tellsFailedCalls: true,
+};
+
+const getOperation: Operation = {
+  id: "getExecution",
+  tag: "executions",
+  summary: "Read a call's record",
+  params: executionIdParam,
+  answers: { 200: json("The record, with attempts and late results", executionDetail) },
+  errors: ["execution_not_found"],
+};
+
+const listOperation: Operation = {
+  id: "listExecutions",
+  tag: "executions",
+  summary: "List calls, newest first",
+  query: executionsQuery,
+  answers: { 200: json("One page of calls", executionPage) },
+};
+
+const eventsOperation: Operation = {
+  id: "listExecutionEvents",
+  tag: "executions",
+  summary: "List a call's changes, oldest first",
+  params: executionIdParam,
+  query: eventsQuery,
+  answers: { 200: json("One page of events", eventPage) },
+  errors: ["execution_not_found"],
+};
+
+const cancelOperation: Operation = {
+  id: "cancelExecution",
+  tag: "executions",
+  summary: "Stop a call",
+  description: "May be sent again at any time; a call that has ended stays as it ended.",
+  params: executionIdParam,
+  bodySchema: nothing,
+  answers: {
+    200: json("The call has ended, now or before", execution),
+    202: json("Its worker was told to stop it", execution),
+  },
+  errors: ["execution_not_found"],
+};
+
+const resolveOperation: Operation = {
+  id: "resolveExecution",
+  tag: "executions",
+  summary: "Say how a call ended whose end nobody knows",
+  params: executionIdParam,
+  bodySchema: resolveBody,
+  answers: { 200: json("The call with what became of it", execution) },
+  errors: ["execution_not_found", "conflict"],
+};
+
 export const executionRoutes: readonly GuardedRoute[] = [
-  { method: "POST", path: "/v1/executions", scope: "tools:invoke", body: "json", handle: invoke },
-  { method: "GET", path: "/v1/executions", scope: "calls:read", body: "none", takesQuery: true, handle: list },
-  { method: "GET", path: "/v1/executions/:id", scope: "calls:read", body: "none", handle: read },
+  {
+    method: "POST",
+    path: "/v1/executions",
+    scope: "tools:invoke",
+    body: "json",
+    handle: invoke,
+    operation: invokeOperation,
+  },
+  {
+    method: "GET",
+    path: "/v1/executions",
+    scope: "calls:read",
+    body: "none",
+    takesQuery: true,
+    handle: list,
+    operation: listOperation,
+  },
+  {
+    method: "GET",
+    path: "/v1/executions/:id",
+    scope: "calls:read",
+    body: "none",
+    handle: read,
+    operation: getOperation,
+  },
   {
     method: "GET",
     path: "/v1/executions/:id/events",
@@ -91,7 +226,22 @@ export const executionRoutes: readonly GuardedRoute[] = [
     body: "none",
     takesQuery: true,
     handle: events,
+    operation: eventsOperation,
   },
-  { method: "POST", path: "/v1/executions/:id/cancel", scope: "calls:cancel", body: "optional", handle: cancel },
-  { method: "POST", path: "/v1/executions/:id/resolve", scope: "approvals:decide", body: "json", handle: resolve },
+  {
+    method: "POST",
+    path: "/v1/executions/:id/cancel",
+    scope: "calls:cancel",
+    body: "optional",
+    handle: cancel,
+    operation: cancelOperation,
+  },
+  {
+    method: "POST",
+    path: "/v1/executions/:id/resolve",
+    scope: "approvals:decide",
+    body: "json",
+    handle: resolve,
+    operation: resolveOperation,
+  },
 ];

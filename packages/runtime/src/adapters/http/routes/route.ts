@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Asked, Service } from "../../../service.ts";
 import type { Scope } from "../../../tenancy/types.ts";
 import type { Answer } from "../answer.ts";
+import type { Operation } from "./operation.ts";
 
 export interface Ask {
   readonly service: Service;
@@ -31,6 +32,8 @@ export interface GuardedRoute {
   readonly body: BodyRule;
   /** True where `handle` checks the query; elsewhere the door refuses every parameter. */
   readonly takesQuery?: true;
+  /** How the API's document tells it. */
+  readonly operation?: Operation;
   readonly handle: (ask: Ask) => Promise<Answer>;
 }
 
@@ -41,7 +44,9 @@ export interface OpenRoute {
   readonly scope: null;
   /** Set where the route is open on a loopback listener only; elsewhere it asks for this scope. */
   readonly scopeOffLoopback?: Scope;
-  readonly answer: (service: Service) => Promise<Answer>;
+  /** Null: a page for people, no part of the API. */
+  readonly operation?: Operation | null;
+  readonly answer: (service: Service, message: IncomingMessage) => Promise<Answer>;
 }
 
 export type Route = GuardedRoute | OpenRoute;

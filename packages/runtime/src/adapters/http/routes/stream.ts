@@ -3,9 +3,11 @@ import type { CallFollower } from "../../../service.ts";
 import { sseAlive, sseBatch, sseHello } from "../../../stream/sse.ts";
 import type { Answer } from "../answer.ts";
 import { check } from "../schemas/check.ts";
-import { lastEventId, streamQuery } from "../schemas/stream.ts";
+import { eventStream, streamEvents } from "../schemas/answers/stream.ts";
+import { lastEventId, streamHeaders, streamQuery } from "../schemas/stream.ts";
 import { recordJson } from "../views/executions.ts";
-import { idIn } from "./execution-id.ts";
+import { executionIdParam, idIn } from "./execution-id.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 /** A connection on which nothing happens is kept from being taken for dead. */
@@ -75,6 +77,27 @@ async function follow({ service, asked, params, query, message }: Ask): Promise<
   return streamAnswer(await service.follow(asked, executionId, afterSeq), executionId, false);
 }
 
+const operation: Operation = {
+  id: "streamExecution",
+  tag: "executions",
+  summary: "Follow a call as it goes",
+  description:
+    "From its beginning, or from behind an event's number. Takes the scope calls:read, or tools:invoke for one's own calls. " +
+    "The last event is `done` or `error`. Comments come every 15 s when nothing else does.",
+  params: executionIdParam,
+  headers: streamHeaders,
+  query: streamQuery,
+  answers: {
+    200: {
+      description: "The events, as they come",
+      content: { "text/event-stream": eventStream },
+      events: streamEvents,
+    },
+    204: { description: "The reader has everything, the end included; do not come back" },
+  },
+  errors: ["execution_not_found"],
+};
+
 export const streamRoutes: readonly GuardedRoute[] = [
   {
     method: "GET",
@@ -84,5 +107,6 @@ export const streamRoutes: readonly GuardedRoute[] = [
     body: "none",
     takesQuery: true,
     handle: follow,
+    operation,
   },
 ];

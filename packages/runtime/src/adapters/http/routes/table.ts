@@ -1,6 +1,7 @@
 // Every route of this door in one list, and what a path that matches none of them could have meant.
 import { accessRoutes } from "./access.ts";
 import { approvalRoutes } from "./approvals.ts";
+import { documentRoutes } from "./documents.ts";
 import { executionRoutes } from "./executions.ts";
 import { fileRoutes } from "./files.ts";
 import { freezeRoutes } from "./freezes.ts";
@@ -13,7 +14,7 @@ import { toolRoutes } from "./tools.ts";
 import { toolVersionRoutes } from "./tool-versions.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-export const routeTable: readonly Route[] = [
+const apiRoutes: readonly Route[] = [
   ...executionRoutes,
   ...streamRoutes,
   ...fileRoutes,
@@ -28,6 +29,8 @@ export const routeTable: readonly Route[] = [
   ...operationRoutes,
   ...openRoutes,
 ];
+
+export const routeTable: readonly Route[] = [...apiRoutes, ...documentRoutes(apiRoutes)];
 
 /** The path as people write it: `/v1/audit:verify`. */
 export function writtenPath({ path }: Pick<Route, "path">): string {

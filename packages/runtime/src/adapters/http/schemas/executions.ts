@@ -7,36 +7,74 @@ import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
 import { check, faultAt } from "./check.ts";
 import { defined } from "./defined.ts";
 import { callFiles } from "./files.ts";
-import { context, cursor, instant, listLimit, name, positive } from "./fields.ts";
+import { context, cursor, eventSeq, instant, listLimit, name, positive } from "./fields.ts";
 
 /** A call may wait for people for weeks; a total deadline further off than this is a mistake in units. */
 const totalDeadlineMsMax = 31 * 24 * 3_600_000;
 
 export const idempotencyKey = z.string().min(1).max(limits.idempotencyKeyCharsMax);
 
-export const invokeBody = z.strictObject({
-  tool: name,
-  version: name.optional(),
-  tenant: name.optional(),
-  project: name.optional(),
-  input: z.unknown(),
-  files: callFiles.optional(),
-  context: context.optional(),
-  limits: z.strictObject({ timeout_ms: positive.optional(), max_output_bytes: positive.optional() }).optional(),
-  mode: z.enum(["sync", "async"]).optional(),
-  stream: z.boolean().optional(),
-  wait_ms: z.int().min(0).max(limits.syncWaitMsMax).optional(),
-  deadline_ms: positive.max(totalDeadlineMsMax).optional(),
-  cancel_on_disconnect: z.boolean().optional(),
-  priority: z.enum(["interactive", "normal", "batch"]).optional(),
-  idempotency_key: idempotencyKey.optional(),
-});
+const callLimits = z
+  .strictObject({
+    timeout_ms: positive.optional().describe("Time to run in ms"),
+    max_output_bytes: positive.optional().describe("Size of the result in bytes of JSON"),
+  })
+  .meta({ id: "CallLimits", description: "Lowers the tool's own limits; what is higher than those changes nothing" });
+
+export const invokeBody = z
+  .strictObject({
+    tool: name.describe("The tool's name"),
+    version: name
+      .optional()
+      .describe("An exact version or a range; else the tenant's pin, the active version, or the newest stable one"),
+    tenant: name.optional().describe("If given, it must be the credential's own"),
+    project: name.optional().describe("If given, it must be the credential's own, or one that it may use"),
+    input: z
+      .unknown()
+      .describe(
+        `The arguments: any JSON that the tool's input schema takes, at most ${limits.inputBytesMax} bytes; numbers keep their digits`,
+      ),
+    files: callFiles.optional().describe("Input files of a sandbox tool, mounted read-only below `/workspace`"),
+    context: context.optional(),
+    limits: callLimits.optional(),
+    mode: z
+      .enum(["sync", "async"])
+      .optional()
+      .describe("`sync` (without it): the answer waits for the end; `async`: it comes as soon as the call is stored"),
+    stream: z.boolean().optional().describe("The answer is the call's stream of events; not with mode `async`"),
+    wait_ms: z
+      .int()
+      .min(0)
+      .max(limits.syncWaitMsMax)
+      .optional()
+      .describe(`How long a sync answer may wait, in ms; ${limits.syncWaitMs} without it, then 202`),
+    deadline_ms: positive
+      .max(totalDeadlineMsMax)
+      .optional()
+      .describe("Time in all, in ms from admission: waiting for people, in the queue, all attempts"),
+    cancel_on_disconnect: z
+      .boolean()
+      .optional()
+      .describe("The call is cancelled when the caller's connection closes before the answer"),
+    priority: z.enum(["interactive", "normal", "batch"]).optional().describe("`normal` without it"),
+    idempotency_key: idempotencyKey
+      .optional()
+      .describe(
+        "Names this call for good: the same key again runs nothing. In the header Idempotency-Key just as well",
+      ),
+  })
+  .meta({ id: "InvokeRequest", description: "One call of one tool" });
 
 /** @throws SignalboxError `invalid_input` */
 export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRequest {
   const asked = check(invokeBody, body, "body");
   if (asked.stream === true && asked.mode === "async")
-    throw faultAt("body", "/stream", "const", 'does not go with mode "async"; follow GET /v1/executions/{id}/stream instead');
+    throw faultAt(
+      "body",
+      "/stream",
+      "const",
+      'does not go with mode "async"; follow GET /v1/executions/{id}/stream instead',
+    );
   return defined({
     tool: asked.tool,
     version: asked.version,
@@ -63,6 +101,13 @@ export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRe
 export function wantsStream(body: unknown): boolean {
   return (body as { readonly stream?: unknown }).stream === true;
 }
+
+export const invokeHeaders = {
+  "Idempotency-Key": idempotencyKey.describe(
+    "Names this call for good: the same key again runs nothing and answers with the first call; printable ASCII. Must agree with `idempotency_key`, if both are sent",
+  ),
+  traceparent: z.string().describe("W3C Trace Context; a malformed one is passed over"),
+};
 
 /** Other characters would reach us as Latin-1 and never equal the same key in a body. */
 const headerKey = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -102,12 +147,12 @@ function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
 }
 
 export const executionsQuery = z.strictObject({
-  project: name.optional(),
-  tool: name.optional(),
-  status: z.enum(callStates).optional(),
-  principal: name.optional(),
-  from: instant.optional(),
-  to: instant.optional(),
+  project: name.optional().describe("Calls of this project"),
+  tool: name.optional().describe("Calls of this tool"),
+  status: z.enum(callStates).optional().describe("Calls in this state"),
+  principal: name.optional().describe("Calls that this principal made"),
+  from: instant.optional().describe("Calls made at this instant or later"),
+  to: instant.optional().describe("Calls made before this instant"),
   limit: listLimit,
   cursor: cursor.optional(),
 });
@@ -117,19 +162,19 @@ export function executionQuery(query: unknown): ExecutionQuery {
 }
 
 export const eventsQuery = z.strictObject({
-  after_seq: z
-    .string()
-    .regex(/^[0-9]{1,15}$/, { error: "must be a whole number of at least 0" })
-    .transform(Number)
-    .optional(),
+  after_seq: eventSeq.optional().describe("Events behind this number; 0: from the beginning"),
   limit: listLimit,
 });
 
-export const resolveBody = z.strictObject({
-  verdict: z.enum(["confirm", "retry", "fail"]),
-  output: z.unknown().optional(),
-  comment: z.string().max(limits.errorMessageCharsMax).optional(),
-});
+export const resolveBody = z
+  .strictObject({
+    verdict: z
+      .enum(["confirm", "retry", "fail"])
+      .describe("`confirm`: it happened; `retry`: it did not, run it again; `fail`: give it up"),
+    output: z.unknown().optional().describe("With `confirm`: the result; without it the late result, if one came"),
+    comment: z.string().max(limits.errorMessageCharsMax).optional().describe("For the audit"),
+  })
+  .meta({ id: "ResolveRequest", description: "A person's word on a call whose end nobody knows" });
 
 export interface ResolveAnswer {
   readonly verdict: "confirm" | "retry" | "fail";

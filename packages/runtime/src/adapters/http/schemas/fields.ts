@@ -3,6 +3,7 @@ import { callIdCharsMax, limits } from "@signalbox/protocol";
 import { z } from "zod";
 import { scopes } from "../../../tenancy/types.ts";
 import { httpLimits } from "../http-limits.ts";
+import { toldAs } from "./told-as.ts";
 
 export const name = z.string().min(1).max(limits.nameCharsMax);
 
@@ -20,9 +21,15 @@ export const listLimit = z
   .regex(/^0*[1-9][0-9]*$/, { error: `must be a whole number from 1 to ${limits.listItemsMax}` })
   .transform((text) => Math.min(Number(text), limits.listItemsMax))
   .optional()
-  .transform((count) => count ?? limits.listItemsDefault);
+  .transform((count) => count ?? limits.listItemsDefault)
+  .register(toldAs, { schema: { type: "integer", minimum: 1, default: limits.listItemsDefault } })
+  .describe(`Items on one page; more than ${limits.listItemsMax} counts as ${limits.listItemsMax}`);
 
-export const cursor = z.string().min(1).max(httpLimits.cursorCharsMax);
+export const cursor = z
+  .string()
+  .min(1)
+  .max(httpLimits.cursorCharsMax)
+  .describe("Where the page begins: `next_cursor` of the page before; opaque");
 
 /** What a list takes that has no filters. */
 export const pageQuery = z.strictObject({ limit: listLimit, cursor: cursor.optional() });
@@ -31,7 +38,15 @@ export const pageQuery = z.strictObject({ limit: listLimit, cursor: cursor.optio
 export const flag = z
   .enum(["true", "false"])
   .transform((text) => text === "true")
-  .optional();
+  .optional()
+  .register(toldAs, { schema: { type: "boolean" } });
+
+/** The number of an event; of its stream or of its record. */
+export const eventSeq = z
+  .string()
+  .regex(/^[0-9]{1,15}$/, { error: "must be a whole number of at least 0" })
+  .transform(Number)
+  .register(toldAs, { schema: { type: "integer", minimum: 0, maximum: 999_999_999_999_999 } });
 
 export const principalName = z
   .string()
@@ -39,7 +54,8 @@ export const principalName = z
   // Two names that look alike would count twice on a route of an approval.
   .regex(/^(?:user|service|agent):[!-9;-~][!-~]*$/, {
     error: "must be user:<name>, service:<name> or agent:<name>, in visible ASCII characters",
-  });
+  })
+  .describe("`user:<name>`, `service:<name>` or `agent:<name>`");
 
 const rolesMax = 50;
 export const roles = z.array(name).max(rolesMax);
@@ -50,14 +66,19 @@ export const reason = z.string().max(httpLimits.reasonCharsMax);
 export const executionId = z.string().min(1).max(callIdCharsMax);
 
 /** Free JSON, but an object and of bounded size. A raw number is an object to JavaScript, so its text decides. */
-export const context = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => {
-    if (typeof value !== "object" || value === null) return false;
-    const text = JSON.stringify(value);
-    return text.startsWith("{") && Buffer.byteLength(text) <= limits.contextBytesMax;
-  },
-  { error: `must be an object of at most ${limits.contextBytesMax} bytes` },
-);
+export const context = z
+  .custom<Readonly<Record<string, unknown>>>(
+    (value) => {
+      if (typeof value !== "object" || value === null) return false;
+      const text = JSON.stringify(value);
+      return text.startsWith("{") && Buffer.byteLength(text) <= limits.contextBytesMax;
+    },
+    { error: `must be an object of at most ${limits.contextBytesMax} bytes` },
+  )
+  .register(toldAs, { schema: { type: "object" } })
+  .describe(
+    `What rules and people may know of the call's surroundings (workflow_id, agent, correlation_id …); at most ${limits.contextBytesMax} bytes of JSON`,
+  );
 
 const madeId = /^[A-Za-z0-9_-]{1,128}$/;
 
@@ -69,4 +90,4 @@ export function isMadeId(text: string): boolean {
 export const scopeName = z.enum([...scopes, "*"]);
 
 /** A body that has nothing to say: absent, or an object without fields. */
-export const nothing = z.strictObject({});
+export const nothing = z.strictObject({}).meta({ id: "Nothing", description: "An empty object; or no body at all" });

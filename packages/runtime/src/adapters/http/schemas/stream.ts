@@ -2,12 +2,17 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { faultAt } from "./check.ts";
+import { eventSeq } from "./fields.ts";
 
 const seqText = /^[0-9]{1,15}$/;
 
 export const streamQuery = z.strictObject({
-  after_seq: z.string().regex(seqText, { error: "must be a whole number of at least 0" }).transform(Number).optional(),
+  after_seq: eventSeq.optional().describe("Events behind this number; 0: from the beginning"),
 });
+
+export const streamHeaders = {
+  "Last-Event-ID": eventSeq.describe("The id of the last event that the reader has; goes before `after_seq`"),
+};
 
 /** What a browser's EventSource sends when it comes back. */
 export function lastEventId(message: IncomingMessage): number | undefined {

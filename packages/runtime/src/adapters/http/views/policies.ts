@@ -45,11 +45,12 @@ function demandView(demand: ApprovalDemand): Record<string, unknown> {
 /** Also of a stored decision, whose obligations are JSON data; the names of limits alone differ from the runtime's own. */
 export function obligationsView(obligations: object): Record<string, unknown> {
   const { limits = {}, ...others } = obligations as { readonly limits?: Readonly<Record<string, unknown>> };
-  const named = Object.entries(limits).map(([name, value]) => [snakeCase(name), value]);
+  const named = Object.entries(limits).map(([name, value]) => [obligedLimitName(name), value]);
   return { limits: Object.fromEntries(named), ...others };
 }
 
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** `timeoutMs` is told as `timeout_ms`. */
+export const obligedLimitName = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** What was decided about a call, in its record and in the approval that it waits for. */
 export function decisionView({ outcome, reason, rules, obligations }: Decision): Record<string, unknown> {

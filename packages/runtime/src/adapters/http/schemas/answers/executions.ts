@@ -1,0 +1,139 @@
+// What answers tell of calls: the record, its attempts, its events.
+import { sideEffectClasses } from "@signalbox/protocol";
+import { z } from "zod";
+import { callEventTypes, callStates, routingOutcomes } from "../../../../call/types.ts";
+import { anyObject, at, atOrNull, count, countOrNull, hash, ms, pageOf } from "./common.ts";
+import { callError } from "./call-error.ts";
+import { decision } from "./policies.ts";
+
+const resources = z
+  .strictObject({
+    cpu_ms: ms.nullable(),
+    peak_memory_bytes: countOrNull,
+    egress_bytes: countOrNull,
+  })
+  .meta({ id: "Resources", description: "What a call used; null: not measured" });
+
+export const executionBlock = z
+  .strictObject({
+    sandbox: z
+      .string()
+      .nullable()
+      .describe("The backend of its box; `application` for a worker of an application; null: none of ours"),
+    worker: z.string().nullable().describe("Id of the worker of the last attempt"),
+    attempt: count.describe("Attempts so far; 0: none began"),
+    warm: z.boolean().nullable().describe("Whether the box, or the application, stood ready; null: not known"),
+    queued_ms: ms.nullable().describe("From admission to a slot"),
+    start_ms: ms.nullable().describe("From the slot to running code"),
+    duration_ms: ms.nullable().describe("Running code"),
+    resources,
+    truncated: z
+      .partialRecord(z.enum(["stdout", "stderr"]), z.literal(true))
+      .describe("Outputs of which only the beginning was passed on"),
+    cache: z.string().nullable().describe("How the result cache served it; null: it did not"),
+    decision_id: z.string().describe("Names the decision in the audit"),
+    limits: z.strictObject({
+      timeout_ms: count.describe("Time to run"),
+      max_output_bytes: count.describe("Size of the result"),
+    }),
+    ill_formed_text_replaced: z
+      .literal(true)
+      .optional()
+      .describe("Text in the result was no Unicode and was replaced by U+FFFD"),
+    routing_outcome: z.enum(routingOutcomes).optional().describe("Why nobody did it, or nobody knows"),
+  })
+  .meta({ id: "ExecutionBlock", description: "Where and how long a call ran; times in ms" });
+
+const edited = z
+  .strictObject({
+    by: z.string().describe("Who changed the arguments"),
+    args: z.unknown().optional().describe("The arguments that run; not in lists"),
+    original_args: z.unknown().optional().describe("The arguments as they were sent"),
+    note: z.string().optional().describe("The same for a model, of a call that ran"),
+  })
+  .meta({ id: "EditedArguments", description: "That a person changed the arguments, and into what" });
+
+const recordFields = {
+  execution_id: z.string(),
+  tool: z.string(),
+  version: z.string().describe("The exact version that runs"),
+  status: z.enum(callStates).describe("`indeterminate`: it may have happened, and waits for a person's word"),
+  project: z.string(),
+  principal: z.string().describe("Who made the call"),
+  side_effect_class: z.enum(sideEffectClasses),
+  idempotency_key: z.string().nullable(),
+  created_at: at,
+  settled_at: atOrNull.describe("When it ended"),
+  cancel_requested_at: atOrNull,
+  approval_id: z.string().nullable().describe("The last question that people were asked about it"),
+  input_hash: hash.describe("SHA-256 of the canonical arguments"),
+  output_hash: hash.nullable().describe("SHA-256 of the canonical result"),
+  request_id: z.string().describe("The request that made it"),
+  error: callError.optional(),
+  execution: executionBlock,
+  output: z.unknown().optional().describe("The result, of a call that succeeded; numbers keep their digits"),
+  policy: decision.describe("What the rules decided"),
+  approved: z
+    .strictObject({ by: z.array(z.string()), at })
+    .optional()
+    .describe("Who let it go on; by nobody, where a timeout did"),
+  edited: edited.optional(),
+};
+
+export const execution = z.strictObject(recordFields).meta({ id: "Execution", description: "A call's record" });
+
+const attempt = z
+  .strictObject({
+    attempt: count,
+    fence: count.describe("Number of its lease"),
+    worker: z.string(),
+    dispatched_at: at,
+    accepted_at: atOrNull,
+    started_at: atOrNull,
+    ended_at: atOrNull,
+    end_reason: z.string().nullable().describe("`succeeded`, `failed`, `lease_expired` …"),
+    error: callError.nullable(),
+    duration_ms: ms.nullable(),
+  })
+  .meta({ id: "Attempt", description: "A try in which code may have run" });
+
+const lateResult = z
+  .strictObject({
+    fence: count.describe("Number of the lease that was lost"),
+    at,
+    worker: z.string(),
+    status: z.enum(["succeeded", "failed", "cancelled"]),
+    output: z.unknown(),
+    error: z.unknown(),
+  })
+  .meta({ id: "LateResult", description: "A result that came when its lease was lost; kept as evidence" });
+
+export const executionDetail = z
+  .strictObject({
+    ...recordFields,
+    decision: decision
+      .omit({ decision: true, obligations: true })
+      .extend({ id: z.string(), outcome: decision.shape.decision })
+      .describe("The decision under its id in the audit"),
+    attempts: z.array(attempt),
+    late_results: z.array(lateResult),
+  })
+  .meta({ id: "ExecutionDetail", description: "A call's record with its attempts and late results" });
+
+export const executionPage = pageOf("ExecutionPage", execution);
+
+const event = z
+  .strictObject({
+    seq: count.describe("From 1 without holes"),
+    ts: at,
+    type: z.enum(callEventTypes),
+    data: anyObject.describe("Hashes, sizes and names; never inputs or outputs"),
+  })
+  .meta({ id: "ExecutionEvent", description: "One change of a call" });
+
+export const eventPage = z
+  .strictObject({
+    items: z.array(event),
+    next_after_seq: countOrNull.describe("`after_seq` for the next page; null on the last one"),
+  })
+  .meta({ id: "ExecutionEventPage", description: "Changes of a call, oldest first" });
