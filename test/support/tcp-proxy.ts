@@ -1,5 +1,6 @@
-// A TCP proxy between worker and runtime: cuts connections, freezes them without a word, and follows a runtime that moves.
+// A TCP proxy in front of the runtime: cuts connections, freezes them without a word, and follows a runtime that moves.
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { Transform } from "node:stream";
 
 export interface TcpProxy {
   /** `host:port` to dial; stays the same whatever happens behind it. */
@@ -8,6 +9,8 @@ export interface TcpProxy {
   aimAt(target: string): void;
   /** Breaks every connection and refuses new ones. */
   cut(): void;
+  /** Of the next connection: breaks it when so many bytes of answers have passed, wherever in an answer that is. */
+  cutNextAfter(answerBytes: number): void;
   /** Nothing passes any more and nobody is told: a host that vanished. New connections are accepted and stay silent. */
   freeze(): void;
   /** Lets new connections through again after `cut` or `freeze`; frozen ones are broken. */
@@ -24,6 +27,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let mode: "open" | "cut" | "frozen" = "open";
   let [host, port] = hostPort(target);
+  let nextEndsAfter: number | undefined;
   const server = createServer((near) => {
     near.on("error", () => near.destroy());
     if (mode === "cut") return void near.destroy();
@@ -38,7 +42,10 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     };
     far.on("error", end).on("close", end);
     near.on("close", end);
-    near.pipe(far).pipe(near);
+    near.pipe(far);
+    if (nextEndsAfter === undefined) far.pipe(near);
+    else far.pipe(onlyFirst(nextEndsAfter, end)).pipe(near);
+    nextEndsAfter = undefined;
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const breakAll = (): void => {
@@ -56,6 +63,9 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     cut() {
       mode = "cut";
       breakAll();
+    },
+    cutNextAfter(answerBytes) {
+      nextEndsAfter = answerBytes;
     },
     freeze() {
       mode = "frozen";
@@ -76,6 +86,21 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Lets so many bytes through, then calls back and lets nothing more through. */
+function onlyFirst(bytes: number, onEnd: () => void): Transform {
+  let left = bytes;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const passing = chunk.subarray(0, left);
+      left -= passing.length;
+      if (left > 0) return done(null, passing);
+      this.push(passing);
+      // What was pushed reaches the socket before it is broken.
+      setImmediate(onEnd);
+    },
+  });
 }
 
 function hostPort(address: string): [host: string, port: number] {

@@ -1,17 +1,35 @@
 // How the parts of the client ask: one request in, one answer out, with the pieces that several of them build it from.
 import { memberText } from "./json-text.ts";
 import { send } from "./transport.ts";
+import type { RetryOptions } from "./retry.ts";
 import type { Answer, Request, TransportPorts, TransportSettings } from "./transport.ts";
 
 export interface AskOptions {
+  /** Ends the request, and the waits between its tries. */
   readonly signal?: AbortSignal;
+  /** For this request alone; what is left out is as the client's own. */
+  readonly retry?: RetryOptions;
 }
 
-export type Ask = (request: Request, options: AskOptions | undefined) => Promise<Answer>;
+export interface Ask {
+  (request: Request, options: AskOptions | undefined): Promise<Answer>;
+  /** Turns a body into JSON text. */
+  readonly stringify: TransportPorts["stringify"];
+}
 
 export function askWith(ports: TransportPorts, settings: TransportSettings): Ask {
-  return (request, options) =>
-    send(ports, settings, options?.signal === undefined ? request : { ...request, signal: options.signal });
+  const ask = (request: Request, options: AskOptions | undefined): Promise<Answer> =>
+    send(ports, settings, asked(request, options));
+  return Object.assign(ask, { stringify: ports.stringify });
+}
+
+/** The request, with what its caller wants of it. */
+export function asked(request: Request, { signal, retry }: AskOptions = {}): Request {
+  return {
+    ...request,
+    ...(signal === undefined ? {} : { signal }),
+    ...(retry === undefined ? {} : { retry }),
+  };
 }
 
 /** The four ways in which most methods ask; each gives the answer's data. */
@@ -27,15 +45,16 @@ export function verbsOf(ask: Ask): Verbs {
     get: async (path, query, how) =>
       (await ask({ method: "GET", path, query: query ?? {}, repeatable: true }, how)).body,
     post: async (path, body, repeatable, how) =>
-      (await ask({ method: "POST", path, bodyText: JSON.stringify(body), repeatable }, how)).body,
+      (await ask({ method: "POST", path, bodyText: ask.stringify(body), repeatable }, how)).body,
     put: async (path, body, how) =>
-      (await ask({ method: "PUT", path, bodyText: JSON.stringify(body), repeatable: true }, how)).body,
+      (await ask({ method: "PUT", path, bodyText: ask.stringify(body), repeatable: true }, how)).body,
     remove: async (path, how) => (await ask({ method: "DELETE", path, repeatable: true }, how)).body,
   };
 }
 
 /** A request that carries a document: text is YAML (JSON is a part of it), anything else goes out as JSON. */
 export function documentRequest(
+  { stringify }: Ask,
   path: string,
   document: object | string,
   query: NonNullable<Request["query"]>,
@@ -45,15 +64,20 @@ export function documentRequest(
     method: "PUT",
     path,
     query,
-    bodyText: yaml ? document : JSON.stringify(document),
+    bodyText: yaml ? document : stringify(document),
     contentType: yaml ? "application/yaml" : "application/json",
     repeatable: true,
   };
 }
 
 /** JSON text of `fields` with one more member whose value is JSON text already. */
-export function spliced(fields: object, name: string, valueText: string | undefined): string {
-  const head = JSON.stringify(fields);
+export function spliced(
+  { stringify }: Pick<Ask, "stringify">,
+  fields: object,
+  name: string,
+  valueText: string | undefined,
+): string {
+  const head = stringify(fields);
   if (valueText === undefined) return head;
   const comma = head === "{}" ? "" : ",";
   return `${head.slice(0, -1)}${comma}${JSON.stringify(name)}:${valueText}}`;

@@ -1,8 +1,9 @@
 // The client against scripted answers: what is repeated, what never is, and what callers get to see.
+import { parseWithBigInts, stringifyWithBigInts } from "@signalbox/protocol";
 import { expect, test } from "vitest";
 import { createClient } from "./client.ts";
 import { SignalboxApiError } from "./errors.ts";
-import { backoffMs } from "./transport.ts";
+import type { RetryOptions } from "./retry.ts";
 
 interface Seen {
   readonly method: string;
@@ -13,13 +14,20 @@ interface Seen {
 
 type Scripted = Response | Error;
 
-/** A client whose fetch gives these answers in turn and whose waits take no time. */
+/** A client whose fetch gives these answers in turn; waits take no time but on its own clock, and keys are counted. */
 function scripted(...answers: Scripted[]) {
+  return scriptedWith({}, ...answers);
+}
+
+function scriptedWith(retry: RetryOptions, ...answers: Scripted[]) {
+  let nowMs = 0;
+  let keys = 0;
   const seen: Seen[] = [];
   const waits: number[] = [];
   const client = createClient({
     url: "http://runtime.test/",
     key: "sbx_secret",
+    retry,
     fetch: async (input, init) => {
       seen.push({
         method: init?.method ?? "",
@@ -35,8 +43,12 @@ function scripted(...answers: Scripted[]) {
     ports: {
       sleep: async (ms) => {
         waits.push(ms);
+        nowMs += ms;
       },
       random: () => 0,
+      monotonicMs: () => nowMs,
+      wallMs: () => Date.UTC(2026, 0, 31, 12),
+      newKey: () => `key-${++keys}`,
       timeoutSignal: () => new AbortController().signal,
     },
   });
@@ -73,26 +85,79 @@ test("invoke sends the request and keeps every digit of the output", async () =>
     {
       method: "POST",
       url: "http://runtime.test/v1/executions",
-      body: `{"tool":"a.b","input":{"big":98765432109876543210}}`,
+      body: `{"tool":"a.b","idempotency_key":"key-1","input":{"big":98765432109876543210}}`,
       headers: { accept: "application/json", authorization: "Bearer sbx_secret", "content-type": "application/json" },
     },
   ]);
 });
 
-test("without an idempotency key a call is sent once", async () => {
-  for (const answer of [busy(), new TypeError("fetch failed")]) {
-    const { client, seen } = scripted(answer, done());
-    await failure(client.invoke({ tool: "a.b", input: {} }));
-    expect(seen).toHaveLength(1);
-  }
+const bodies = (seen: readonly Seen[]): unknown[] => seen.map(({ body }) => JSON.parse(body ?? "null") as unknown);
+
+test("a call is sent again after what may pass, with longer and longer waits, always under one key", async () => {
+  const { client, seen, waits } = scripted(busy(), new TypeError("fetch failed"), busy(), done(), done());
+  const record = await client.invoke({ tool: "a.b", input: {} });
+  expect(record.execution_id).toBe("exec_1");
+  const body = { tool: "a.b", input: {}, idempotency_key: "key-1" };
+  expect(bodies(seen)).toEqual([body, body, body, body]);
+  expect(waits).toEqual([100, 200, 400]);
+  // The next call is another one.
+  await client.invoke("a.b", {});
+  expect(bodies(seen).at(-1)).toEqual({ ...body, idempotency_key: "key-2" });
 });
 
-test("with an idempotency key it is repeated after what may pass, with longer and longer waits", async () => {
-  const { client, seen, waits } = scripted(busy(), new TypeError("fetch failed"), busy(), done());
-  const record = await client.invoke({ tool: "a.b", input: {}, idempotency_key: "k" });
-  expect(record.execution_id).toBe("exec_1");
-  expect(seen).toHaveLength(4);
-  expect(waits).toEqual([100, 200, 400]);
+test("the caller's own key is the one that is sent, each time", async () => {
+  const { client, seen } = scripted(busy(), done());
+  await client.invoke("a.b", { n: 1 }, { idempotency_key: "order-7", wait_ms: 5, retry: { attemptsMax: 2 } });
+  const body = { tool: "a.b", input: { n: 1 }, idempotency_key: "order-7", wait_ms: 5 };
+  expect(bodies(seen)).toEqual([body, body]);
+});
+
+test("a connection that breaks within the answer is a lost answer", async () => {
+  const broken = new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"execution_id":"ex'));
+        controller.error(new TypeError("terminated"));
+      },
+    }),
+  );
+  const { client, seen } = scripted(broken, done());
+  expect((await client.invoke("a.b", {})).status).toBe("succeeded");
+  expect(bodies(seen)[1]).toEqual(bodies(seen)[0]);
+});
+
+test("what may have run is not repeated, whatever else its answer says", async () => {
+  const text = `{"error":{"code":"timeout","message":"late","retryable":true,"details":{"may_have_executed":true}}}`;
+  const { client, seen } = scripted(json(504, text), done());
+  expect((await failure(client.invoke("a.b", {}))).code).toBe("timeout");
+  expect(seen).toHaveLength(1);
+});
+
+test("retries are bounded by number, by time, and by the request's own options", async () => {
+  const never = scriptedWith({ attemptsMax: 1 }, busy(), done());
+  await failure(never.client.invoke("a.b", {}));
+  expect(never.seen).toHaveLength(1);
+
+  // 100 and 200 ms of waiting fit into 350 ms, 400 more do not.
+  const short = scriptedWith({ attemptsMax: 10, deadlineMs: 350 }, busy(), busy(), busy(), busy());
+  await failure(short.client.status());
+  expect([short.seen.length, short.waits]).toEqual([3, [100, 200]]);
+
+  const flat = scriptedWith({ initialDelayMs: 10, maxDelayMs: 15 }, busy(), busy(), busy(), done());
+  await flat.client.status();
+  expect(flat.waits).toEqual([5, 8, 8]);
+
+  const once = scripted(busy(), done());
+  await failure(once.client.status({ retry: { attemptsMax: 1 } }));
+  expect(once.seen).toHaveLength(1);
+});
+
+test.each([
+  [{ attemptsMax: 0 }, "retry.attemptsMax must be a number of at least 1, not 0"],
+  [{ deadlineMs: -1 }, "retry.deadlineMs must be a number of at least 0, not -1"],
+  [{ initialDelayMs: Number.NaN }, "retry.initialDelayMs must be a number of at least 0, not NaN"],
+])("%j is refused", (retry, message) => {
+  expect(() => createClient({ url: "http://runtime.test", retry })).toThrow(new TypeError(message));
 });
 
 test("it gives up after four times in all", async () => {
@@ -131,13 +196,26 @@ test("what makes something new is never repeated; what can be said twice is", as
   }
 });
 
-test("Retry-After is waited for, but not for ever", async () => {
+test("Retry-After is waited for, in seconds or until a date, but not beyond the deadline", async () => {
   const soon = scripted(busy({ "retry-after": "3" }), done());
   await soon.client.list();
   expect(soon.waits).toEqual([3_000]);
-  const late = scripted(busy({ "retry-after": "31" }), done());
+  const late = scripted(busy({ "retry-after": "61" }), done());
   await failure(late.client.list());
   expect(late.seen).toHaveLength(1);
+  // By our clock it is 12:00:00; by the server's, if it tells, two minutes later.
+  const byOurs = scripted(busy({ "retry-after": "Sat, 31 Jan 2026 12:00:07 GMT" }), done());
+  await byOurs.client.list();
+  expect(byOurs.waits).toEqual([7_000]);
+  const date = "Sat, 31 Jan 2026 12:02:00 GMT";
+  const byTheirs = scripted(busy({ "retry-after": "Sat, 31 Jan 2026 12:02:09 GMT", date }), done());
+  await byTheirs.client.list();
+  expect(byTheirs.waits).toEqual([9_000]);
+  for (const nonsense of ["soon", "-5", "1e3", "2026-01-31T12:00:07Z", "Sat, 31 Jan 2026 11:00:00 GMT"]) {
+    const passed = scripted(busy({ "retry-after": nonsense }), done());
+    await passed.client.list();
+    expect(passed.waits).toEqual([100]);
+  }
 });
 
 test("an error carries what the answer says", async () => {
@@ -234,7 +312,34 @@ test.each(["ftp://runtime.test", "not a url"])("%s is no URL for a client", (url
   expect(() => createClient({ url })).toThrow(TypeError);
 });
 
-test("waits double up to their bound, half of it by chance", () => {
-  expect([1, 2, 3, 10].map((count) => backoffMs(count, 0))).toEqual([100, 200, 400, 2_500]);
-  expect([1, 10].map((count) => backoffMs(count, 0.5))).toEqual([150, 3_750]);
+test("bigints go out as digits where the caller brings what writes them; else the error says so", async () => {
+  const { client } = scripted(done());
+  await expect(client.invoke("a.b", { n: 1n })).rejects.toThrow("give createClient a stringify that does");
+  const seen: string[] = [];
+  const exact = createClient({
+    url: "http://runtime.test",
+    stringify: stringifyWithBigInts,
+    parse: parseWithBigInts,
+    fetch: async (_input, init) => {
+      seen.push(init?.body as string);
+      return done();
+    },
+  });
+  const { output } = await exact.invoke("a.b", { n: 98765432109876543210n }, { idempotency_key: "k" });
+  expect(seen).toEqual([`{"idempotency_key":"k","tool":"a.b","input":{"n":98765432109876543210}}`]);
+  expect(output).toEqual({ n: 12345678901234567890n });
+});
+
+test("keys that the client makes are long, differ, and are what the runtime takes", async () => {
+  const keys: string[] = [];
+  const client = createClient({
+    url: "http://runtime.test",
+    fetch: async (_input, init) => {
+      keys.push((JSON.parse(init?.body as string) as { idempotency_key: string }).idempotency_key);
+      return done();
+    },
+  });
+  for (let count = 0; count < 100; count++) await client.invoke("a.b", {});
+  expect(new Set(keys).size).toBe(100);
+  for (const key of keys) expect(key).toMatch(/^auto-[0-9a-f]{32}$/);
 });

@@ -1,8 +1,11 @@
 // The one error that the client throws, made from the runtime's answer or from the lack of one.
 import type { ErrorCode } from "@signalbox/protocol";
 
-/** `unreachable`: no answer came. `unreadable_answer`: something answered that is not a Signalbox runtime. */
-export type ClientErrorCode = "unreachable" | "unreadable_answer";
+/**
+ * `unreachable`: no answer came. `unreadable_answer`: something answered that is not a Signalbox runtime.
+ * `wait_timeout`: a call had not ended when `wait` gave up.
+ */
+export type ClientErrorCode = "unreachable" | "unreadable_answer" | "wait_timeout";
 
 export interface ApiErrorFacts {
   readonly code: ErrorCode | ClientErrorCode;

@@ -22,7 +22,9 @@ import type {
   VoteAnswer,
   Webhook,
 } from "./governance-types.ts";
-import type { Page, PageQuery } from "./types.ts";
+import { lister } from "./paged.ts";
+import type { Lister } from "./paged.ts";
+import type { Page } from "./types.ts";
 
 /** A record, and its arguments as they were sent: the source text, with every digit; null when it has none. */
 export type WithArgsText<Record> = Record & { readonly argsText: string | null };
@@ -34,7 +36,7 @@ export interface PoliciesClient {
     how?: { readonly dryRun?: boolean },
     options?: AskOptions,
   ): Promise<PublishedPolicy>;
-  list(query?: PolicyQuery, options?: AskOptions): Promise<Page<Policy>>;
+  readonly list: Lister<Policy, PolicyQuery>;
   /** Without a version: the active one, else the newest. */
   get(
     name: string,
@@ -44,7 +46,7 @@ export interface PoliciesClient {
   activate(name: string, version: string, options?: AskOptions): Promise<Policy>;
   /** Takes a version out of force; what pins it is denied from then on. */
   withdraw(name: string, version: string, options?: AskOptions): Promise<Policy>;
-  defaults(query?: PageQuery, options?: AskOptions): Promise<Page<PolicyDefault>>;
+  readonly defaults: Lister<PolicyDefault>;
   /** @param setting without `project`: the whole tenant's; `decision: null` takes the default back to allow */
   setDefault(
     setting: { readonly project?: string; readonly decision: "allow" | "deny" | null },
@@ -76,7 +78,7 @@ export interface Approving extends Voting {
 
 /** The same vote again changes nothing, so that the client may repeat one whose answer was lost. */
 export interface ApprovalsClient {
-  list(query?: ApprovalQuery, options?: AskOptions): Promise<Page<Approval>>;
+  readonly list: Lister<Approval, ApprovalQuery>;
   get(approvalId: string, options?: AskOptions): Promise<WithArgsText<ApprovalDetail>>;
   vote(
     approvalId: string,
@@ -88,16 +90,22 @@ export interface ApprovalsClient {
 }
 
 export interface ProjectsClient {
-  list(query?: PageQuery, options?: AskOptions): Promise<Page<Project>>;
+  readonly list: Lister<Project>;
   /** Makes the project, or changes its label. */
   put(project: string, environment: string, options?: AskOptions): Promise<Project>;
 }
 
 export interface FreezesClient {
-  list(query?: PageQuery, options?: AskOptions): Promise<Page<Freeze>>;
+  readonly list: Lister<Freeze>;
   /** Stops dispatch at once; without `tool` that of all tools. */
-  freeze(what?: { readonly tool?: string; readonly tenant?: string; readonly reason?: string }, options?: AskOptions): Promise<Freeze>;
-  lift(what?: { readonly tool?: string; readonly tenant?: string }, options?: AskOptions): Promise<{ readonly lifted: boolean }>;
+  freeze(
+    what?: { readonly tool?: string; readonly tenant?: string; readonly reason?: string },
+    options?: AskOptions,
+  ): Promise<Freeze>;
+  lift(
+    what?: { readonly tool?: string; readonly tenant?: string },
+    options?: AskOptions,
+  ): Promise<{ readonly lifted: boolean }>;
 }
 
 export interface WebhooksClient {
@@ -106,9 +114,9 @@ export interface WebhooksClient {
     webhook: { readonly url: string; readonly types?: readonly string[] },
     options?: AskOptions,
   ): Promise<CreatedWebhook>;
-  list(query?: PageQuery, options?: AskOptions): Promise<Page<Webhook>>;
+  readonly list: Lister<Webhook>;
   remove(webhookId: string, options?: AskOptions): Promise<void>;
-  deliveries(query?: DeliveryQuery, options?: AskOptions): Promise<Page<Delivery>>;
+  readonly deliveries: Lister<Delivery, DeliveryQuery>;
 }
 
 export interface GovernanceClient {
@@ -134,16 +142,19 @@ function policies(ask: Ask): PoliciesClient {
   const place = (name: string): string => `/v1/policies/${segment(name)}`;
   return {
     async publish(document, { dryRun } = {}, how) {
-      return (await ask(documentRequest("/v1/policies", document, { dry_run: dryRun }), how)).body as PublishedPolicy;
+      return (await ask(documentRequest(ask, "/v1/policies", document, { dry_run: dryRun }), how))
+        .body as PublishedPolicy;
     },
-    list: async (query = {}, how) => (await get("/v1/policies", { ...query }, how)) as Page<Policy>,
+    list: lister(async (query, how) => (await get("/v1/policies", { ...query }, how)) as Page<Policy>),
     get: async (name, query = {}, how) => (await get(place(name), { ...query }, how)) as PolicyDetail,
     activate: async (name, version, how) => (await post(`${place(name)}/activate`, { version }, true, how)) as Policy,
     withdraw: async (name, version, how) => (await post(`${place(name)}/withdraw`, { version }, true, how)) as Policy,
-    defaults: async (query = {}, how) => (await get("/v1/policies:defaults", { ...query }, how)) as Page<PolicyDefault>,
+    defaults: lister(
+      async (query, how) => (await get("/v1/policies:defaults", { ...query }, how)) as Page<PolicyDefault>,
+    ),
     setDefault: async (setting, how) => (await put("/v1/policies:defaults", setting, how)) as PolicyDefault,
     async explain({ inputText, ...question }, how) {
-      const bodyText = spliced(question, "input", inputText);
+      const bodyText = spliced(ask, question, "input", inputText);
       const answer = await ask({ method: "POST", path: "/v1/policies:explain", bodyText, repeatable: true }, how);
       return answer.body as PolicyExplanation;
     },
@@ -159,11 +170,11 @@ function approvals(ask: Ask): ApprovalsClient {
   const { get } = verbsOf(ask);
   const place = (id: string): string => `/v1/approvals/${segment(id)}`;
   const vote: ApprovalsClient["vote"] = async (id, { argsHash, argsText, ...rest }, how) => {
-    const bodyText = spliced({ ...rest, args_hash: argsHash }, "args", argsText);
+    const bodyText = spliced(ask, { ...rest, args_hash: argsHash }, "args", argsText);
     return withArgsText(await ask({ method: "POST", path: `${place(id)}/votes`, bodyText, repeatable: true }, how));
   };
   return {
-    list: async (query = {}, how) => (await get("/v1/approvals", { ...query }, how)) as Page<Approval>,
+    list: lister(async (query, how) => (await get("/v1/approvals", { ...query }, how)) as Page<Approval>),
     get: async (id, how) => withArgsText(await ask({ method: "GET", path: place(id), repeatable: true }, how)),
     vote,
     approve: (id, given, how) => vote(id, { decision: "approve", ...given }, how),
@@ -174,7 +185,7 @@ function approvals(ask: Ask): ApprovalsClient {
 function projects(ask: Ask): ProjectsClient {
   const { get, put } = verbsOf(ask);
   return {
-    list: async (query = {}, how) => (await get("/v1/projects", { ...query }, how)) as Page<Project>,
+    list: lister(async (query, how) => (await get("/v1/projects", { ...query }, how)) as Page<Project>),
     put: async (project, environment, how) =>
       (await put(`/v1/projects/${segment(project)}`, { environment }, how)) as Project,
   };
@@ -183,7 +194,7 @@ function projects(ask: Ask): ProjectsClient {
 function freezes(ask: Ask): FreezesClient {
   const { get, post } = verbsOf(ask);
   return {
-    list: async (query = {}, how) => (await get("/v1/freezes", { ...query }, how)) as Page<Freeze>,
+    list: lister(async (query, how) => (await get("/v1/freezes", { ...query }, how)) as Page<Freeze>),
     freeze: async (what = {}, how) => (await post("/v1/freezes", what, true, how)) as Freeze,
     lift: async (what = {}, how) => (await post("/v1/freezes:lift", what, true, how)) as { readonly lifted: boolean },
   };
@@ -193,10 +204,12 @@ function webhooks(ask: Ask): WebhooksClient {
   const { get, post, remove } = verbsOf(ask);
   return {
     add: async (webhook, how) => (await post("/v1/webhooks", webhook, false, how)) as CreatedWebhook,
-    list: async (query = {}, how) => (await get("/v1/webhooks", { ...query }, how)) as Page<Webhook>,
+    list: lister(async (query, how) => (await get("/v1/webhooks", { ...query }, how)) as Page<Webhook>),
     async remove(id, how) {
       await remove(`/v1/webhooks/${segment(id)}`, how);
     },
-    deliveries: async (query = {}, how) => (await get("/v1/webhooks:deliveries", { ...query }, how)) as Page<Delivery>,
+    deliveries: lister(
+      async (query, how) => (await get("/v1/webhooks:deliveries", { ...query }, how)) as Page<Delivery>,
+    ),
   };
 }

@@ -1,6 +1,28 @@
 // The public face of @signalbox/client.
 export { createClient } from "./client.ts";
 export type { AskOptions } from "./ask.ts";
+export { isOpen } from "./call-types.ts";
+export type {
+  AnyTools,
+  EndedCall,
+  InvokedCall,
+  InvokeMethod,
+  InvokeOptions,
+  OpenCall,
+  StreamMethod,
+  StreamOptions,
+  SucceededCall,
+  ToolMap,
+  ToolShape,
+  TypedInvoke,
+  TypedRequest,
+  TypedStream,
+  UnsuccessfulCall,
+  UntypedInvoke,
+  UntypedRequest,
+  UntypedStream,
+} from "./call-types.ts";
+export type { CallsClient } from "./calls.ts";
 export type { Client, ClientOptions } from "./client.ts";
 export type { FilesClient, PackageFile, StoredFile, StoredPackage } from "./files.ts";
 export { SignalboxApiError } from "./errors.ts";
@@ -53,7 +75,6 @@ export type {
 export type {
   ApprovalEvent,
   CallStreamEvent,
-  CallStreams,
   EmitEvent,
   EndEvent,
   FollowOptions,
@@ -62,10 +83,14 @@ export type {
   StartEvent,
   TextEvent,
 } from "./stream-types.ts";
+export type { Lister, Paged, PagedEvents } from "./paged.ts";
+export { retryDefaults } from "./retry.ts";
+export type { RetryOptions, RetrySettings } from "./retry.ts";
 export type { ToolsClient } from "./tools.ts";
 export type { Activation, ProjectTool, Quarantined, RolledBack, ToolPin, ToolQuery } from "./tool-types.ts";
 export { clientLimits } from "./transport.ts";
 export type { TransportPorts } from "./transport.ts";
+export type { WaitOptions } from "./wait.ts";
 export type {
   Attempt,
   AuditProblem,

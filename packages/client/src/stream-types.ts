@@ -1,6 +1,6 @@
 // What a call says while it runs, as the client hands it out: one ordered stream, and one end.
-import type { AskOptions } from "./ask.ts";
-import type { Execution, InvokeRequest, WithOutputText } from "./types.ts";
+import type { RetryOptions } from "./retry.ts";
+import type { Execution, WithOutputText } from "./types.ts";
 
 interface Numbered {
   /** Grows by one; where it leaps, a `gap` stands before it. */
@@ -64,18 +64,6 @@ export interface FollowOptions {
   /** Of the last event that the caller has; without it from the beginning. */
   readonly afterSeq?: number;
   readonly signal?: AbortSignal;
-}
-
-export interface CallStreams {
-  /**
-   * What a call says while it runs, in order, and its end last; for a call that has ended, what was kept of it. Comes
-   * back by itself when the connection breaks, and tells what it missed as a `gap`. Breaking off the loop closes it.
-   * @throws SignalboxApiError when it is refused, or when nothing answers for too long
-   */
-  follow<Output = unknown>(executionId: string, options?: FollowOptions): AsyncIterable<CallStreamEvent<Output>>;
-  /** Runs a tool and follows it. `cancel_on_disconnect` counts while this first connection stands. @throws as `invoke` and `follow` */
-  stream<Output = unknown>(
-    request: Omit<InvokeRequest, "mode" | "wait_ms"> & { readonly inputText?: string },
-    options?: AskOptions,
-  ): AsyncIterable<CallStreamEvent<Output>>;
+  /** `attemptsMax`: connections in a row that bring no event (10). */
+  readonly retry?: RetryOptions;
 }

@@ -1,8 +1,10 @@
 // Following calls against scripted answers: order, coming back, giving up, and leaving.
 import { describe, expect, test } from "vitest";
+import type { OpenCall, SucceededCall } from "./call-types.ts";
 import { createClient } from "./client.ts";
 import { SignalboxApiError } from "./errors.ts";
 import type { CallStreamEvent } from "./stream-types.ts";
+import type { TransportPorts } from "./transport.ts";
 
 interface Seen {
   readonly line: string;
@@ -42,7 +44,13 @@ const refused = (status: number, code: string, retryable: boolean, headers: Reco
 /** The wait that ends a silent connection; any other takes no time. */
 const silentMs = 45_000;
 
-function scripted(...answers: (Response | Error | (() => Response))[]) {
+type Scripted = Response | Error | (() => Response);
+
+function scripted(...answers: Scripted[]) {
+  return scriptedWith({}, ...answers);
+}
+
+function scriptedWith(ports: Partial<TransportPorts>, ...answers: Scripted[]) {
   const seen: Seen[] = [];
   const waits: number[] = [];
   const silences: (() => void)[] = [];
@@ -80,7 +88,9 @@ function scripted(...answers: (Response | Error | (() => Response))[]) {
         });
       },
       random: () => 0,
+      newKey: () => "key-1",
       timeoutSignal: () => new AbortController().signal,
+      ...ports,
     },
   });
   return { client, seen, waits, silences };
@@ -240,7 +250,9 @@ describe("running a tool", () => {
       "2 done",
     ]);
     expect(seen.map(({ line }) => line)).toEqual(["POST /v1/executions", "GET /v1/executions/exec_1/stream"]);
-    expect(seen[0]?.body).toBe('{"tool":"a.b","stream":true,"input":{"big":98765432109876543210}}');
+    expect(seen[0]?.body).toBe(
+      '{"tool":"a.b","idempotency_key":"key-1","stream":true,"input":{"big":98765432109876543210}}',
+    );
   });
 
   test("a break before the first event, too", async () => {
@@ -249,12 +261,97 @@ describe("running a tool", () => {
     expect(seen[1]).toMatchObject({ line: "GET /v1/executions/exec_1/stream", lastId: undefined });
   });
 
-  test("no answer: sent again with a key only", async () => {
-    const without = scripted(new Error("reset"));
-    expect(await failure(all(without.client.stream({ tool: "a.b" })))).toMatchObject({ code: "unreachable" });
-    expect(without.seen).toHaveLength(1);
-    const withKey = scripted(new Error("reset"), streaming([done(1)], "ends", location));
-    expect(await all(withKey.client.stream({ tool: "a.b", idempotency_key: "k1" }))).toEqual(["1 done"]);
+  test("no answer: sent again under the same key, as often as any request", async () => {
+    const { client, seen } = scripted(new Error("reset"), streaming([done(1)], "ends", location));
+    expect(await all(client.stream("a.b", { n: 1 }, { idempotency_key: "k1" }))).toEqual(["1 done"]);
+    expect(new Set(seen.map(({ body }) => body))).toEqual(
+      new Set(['{"idempotency_key":"k1","tool":"a.b","input":{"n":1},"stream":true}']),
+    );
+    const away = scripted(...[1, 2, 3, 4, 5].map(() => new Error("reset")));
+    expect(await failure(all(away.client.stream({ tool: "a.b" })))).toMatchObject({ code: "unreachable" });
+    expect(away.seen).toHaveLength(4);
+  });
+
+  test("an error that belongs to a stored call is its end", async () => {
+    const told = { error: { code: "no_handler", message: "nobody", retryable: true }, execution_id: "exec_7" };
+    const { client, seen } = scripted(new Response(JSON.stringify(told), { status: 503 }), streaming([done(1)]));
+    expect(await failure(all(client.stream({ tool: "a.b" })))).toMatchObject({ executionId: "exec_7" });
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe("waiting for the end", () => {
+  const open = { execution_id: "exec_1", status: "running" } as OpenCall;
+
+  test("follows the call through breaks, and gives its record", async () => {
+    const { client, seen } = scripted(
+      streaming([text(1, "a")], "breaks"),
+      new Error("ECONNREFUSED"),
+      streaming([done(2)]),
+    );
+    expect(await client.wait(open)).toMatchObject({
+      status: "succeeded",
+      outputText: '{"n":12345678901234567890}',
+    });
+    expect(seen.map(({ line, lastId }) => [line, lastId])).toEqual([
+      ["GET /v1/executions/exec_1/stream", undefined],
+      ["GET /v1/executions/exec_1/stream", "1"],
+      ["GET /v1/executions/exec_1/stream", "1"],
+    ]);
+  });
+
+  test("a call that has ended is its own end; a cancelled one is no error", async () => {
+    const { client, seen } = scripted(streaming([said(1, "error", '{"status":"cancelled"}')]));
+    const ended = { status: "succeeded", outputText: "1" } as SucceededCall<number>;
+    expect(await client.wait(ended)).toBe(ended);
+    expect(seen).toHaveLength(0);
+    expect(await client.wait("exec_1")).toMatchObject({ status: "cancelled" });
+  });
+
+  test("a bad end is thrown as invoke throws it", async () => {
+    const record = {
+      execution_id: "exec_1",
+      status: "failed",
+      request_id: "req_1",
+      error: { code: "tool_error", message: "declined", type: "tool", retryable: false, details: { tool_code: "x" } },
+    };
+    const { client } = scripted(streaming([said(1, "error", JSON.stringify(record))]));
+    const error = await failure(client.wait(open));
+    expect(error).toBeInstanceOf(SignalboxApiError);
+    expect(error).toMatchObject({
+      code: "tool_error",
+      message: "declined",
+      executionId: "exec_1",
+      requestId: "req_1",
+      details: { tool_code: "x" },
+      retryable: false,
+    });
+  });
+
+  test("a time-out ends the wait and says that the call goes on; an abort ends it with its reason", async () => {
+    const timeouts: (() => void)[] = [];
+    const { client } = scriptedWith(
+      {
+        timeoutSignal: (ms) => {
+          const timeout = new AbortController();
+          if (ms === 250) timeouts.push(() => timeout.abort(new Error("time is up")));
+          return timeout.signal;
+        },
+      },
+      streaming([text(1, "a")], "stays"),
+      streaming([text(1, "a")], "stays"),
+    );
+    const late = failure(client.wait(open, { timeoutMs: 250 }));
+    timeouts[0]?.();
+    expect(await late).toMatchObject({
+      code: "wait_timeout",
+      message: "the call exec_1 has not ended within 250 ms and goes on; wait for it again, or cancel it",
+      executionId: "exec_1",
+    });
+    const leaving = new AbortController();
+    const left = failure(client.wait(open, { timeoutMs: 250, signal: leaving.signal }));
+    leaving.abort(new Error("enough"));
+    expect(await left).toMatchObject({ message: "enough" });
   });
 });
 

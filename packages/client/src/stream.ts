@@ -1,21 +1,15 @@
 // Follows calls: reads their events as they come, and comes back for the rest when the connection breaks.
 import { segment, spliced } from "./ask.ts";
 import type { AskOptions } from "./ask.ts";
-import { apiError, SignalboxApiError } from "./errors.ts";
+import type { UntypedRequest } from "./call-types.ts";
+import { apiError } from "./errors.ts";
 import { memberText } from "./json-text.ts";
 import { SseReader } from "./stream-lines.ts";
 import type { SseMessage } from "./stream-lines.ts";
-import type { CallStreamEvent, CallStreams, FollowOptions } from "./stream-types.ts";
-import {
-  backoffMs,
-  clientLimits,
-  fetchOnce,
-  parseOr,
-  readText,
-  reasonOf,
-  retryAfterMs,
-  unreachable,
-} from "./transport.ts";
+import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
+import type { Failure, RetryOptions } from "./retry.ts";
+import type { CallStreamEvent, FollowOptions } from "./stream-types.ts";
+import { fetchOnce, parseOr, readText, reasonOf, unreachable } from "./transport.ts";
 import type { Request, TransportPorts, TransportSettings } from "./transport.ts";
 
 export const streamLimits = {
@@ -30,7 +24,8 @@ interface Place {
   executionId: string;
   /** Of the last event that it has. */
   seq: number;
-  signal: AbortSignal | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly retry: RetryOptions | undefined;
 }
 
 interface Opened {
@@ -39,18 +34,30 @@ interface Opened {
   readonly alive: { heard: boolean };
 }
 
+export interface CallStreams {
+  follow<Output>(executionId: string, options?: FollowOptions): AsyncIterable<CallStreamEvent<Output>>;
+  /** @param request without an idempotency key it is sent once */
+  start<Output>(
+    request: Omit<UntypedRequest, "mode" | "wait_ms">,
+    options?: AskOptions,
+  ): AsyncIterable<CallStreamEvent<Output>>;
+}
+
 export function callStreams(ports: TransportPorts, settings: TransportSettings): CallStreams {
   return {
-    follow<Output>(executionId: string, { afterSeq = 0, signal }: FollowOptions = {}) {
-      const place: Place = { executionId, seq: afterSeq, signal };
+    follow<Output>(executionId: string, { afterSeq = 0, signal, retry }: FollowOptions = {}) {
+      const place: Place = { executionId, seq: afterSeq, signal, retry };
       return once(() => events<Output>(ports, settings, place, undefined));
     },
-    stream<Output>({ inputText, ...request }: Parameters<CallStreams["stream"]>[0], options: AskOptions = {}) {
-      const place: Place = { executionId: "", seq: 0, signal: options.signal };
+    start<Output>(
+      { inputText, ...request }: Omit<UntypedRequest, "mode" | "wait_ms">,
+      { signal, retry }: AskOptions = {},
+    ) {
+      const place: Place = { executionId: "", seq: 0, signal, retry };
       const first: Request = {
         method: "POST",
         path: "/v1/executions",
-        bodyText: spliced({ ...request, stream: true }, "input", inputText),
+        bodyText: spliced(ports, { ...request, stream: true }, "input", inputText),
         repeatable: request.idempotency_key !== undefined,
       };
       return once(() => events<Output>(ports, settings, place, first));
@@ -76,17 +83,24 @@ async function* events<Output>(
   place: Place,
   first: Request | undefined,
 ): AsyncGenerator<CallStreamEvent<Output>> {
+  const following = { ...settings.retry, attemptsMax: streamLimits.fruitlessTriesMax };
   let request = first;
-  for (let fruitless = 0; ;) {
+  let patience = new Patience(retrySettings(request === undefined ? following : settings.retry, place.retry));
+  for (;;) {
     const before = place.seq;
     const failed = yield* connection<Output>(ports, settings, place, request ?? followRequest(place));
     if (failed === "over") return;
+    if (place.seq > before) patience.renew();
     // Once its answer has come, the call exists, and is followed by its own address.
-    if (place.executionId !== "") request = undefined;
-    fruitless = place.seq > before ? 0 : fruitless + 1;
-    const final = request !== undefined && !request.repeatable;
-    if (!failed.error.retryable || final || fruitless >= streamLimits.fruitlessTriesMax) throw failed.error;
-    await ports.sleep(Math.max(failed.afterMs, backoffMs(Math.max(1, fruitless), ports.random())), place.signal);
+    if (request !== undefined && place.executionId !== "") {
+      request = undefined;
+      patience = new Patience(retrySettings(following, place.retry));
+    }
+    // A refusal that names a record is that call's own end.
+    const final = request !== undefined && (!request.repeatable || failed.error.executionId !== undefined);
+    const waitMs = final ? undefined : patience.waitMs(failed, ports.monotonicMs(), ports.random());
+    if (waitMs === undefined) throw failed.error;
+    await ports.sleep(waitMs, place.signal);
   }
 }
 
@@ -95,18 +109,13 @@ function followRequest({ executionId, seq }: Place): Request {
   return { method: "GET", path, headers: seq === 0 ? {} : { "last-event-id": String(seq) }, repeatable: true };
 }
 
-interface Failed {
-  readonly error: SignalboxApiError;
-  readonly afterMs: number;
-}
-
 /** One connection, to its end or to the stream's. */
 async function* connection<Output>(
   ports: TransportPorts,
   settings: TransportSettings,
   place: Place,
   request: Request,
-): AsyncGenerator<CallStreamEvent<Output>, "over" | Failed> {
+): AsyncGenerator<CallStreamEvent<Output>, "over" | Failure> {
   const opened = await open(ports, settings, place, request);
   if ("error" in opened) return opened;
   const { response, closing } = opened;
@@ -138,8 +147,8 @@ async function* connection<Output>(
   }
 }
 
-function brokenOff(settings: TransportSettings, why: string, cause: unknown): Failed {
-  return { error: unreachable(settings, why, cause), afterMs: 0 };
+function brokenOff(settings: TransportSettings, why: string, cause: unknown): Failure {
+  return { error: unreachable(settings, why, cause) };
 }
 
 async function open(
@@ -147,7 +156,7 @@ async function open(
   settings: TransportSettings,
   { signal }: Place,
   request: Request,
-): Promise<Opened | Failed> {
+): Promise<Opened | Failure> {
   signal?.throwIfAborted();
   const closing = new AbortController();
   const close = (): void => closing.abort();
@@ -165,13 +174,9 @@ async function open(
       text,
       response.headers.get("x-request-id") ?? undefined,
     );
-    const asked = retryAfterMs(response) ?? 0;
-    // A wait beyond this is the caller's to decide about.
-    if (asked > clientLimits.retryAfterMsMax) throw error;
-    return { error, afterMs: asked };
+    return { error, retryAfterMs: retryAfterMs(response.headers, ports.wallMs()) };
   } catch (cause) {
     signal?.throwIfAborted();
-    if (cause instanceof SignalboxApiError) throw cause;
     return brokenOff(
       settings,
       timeout.aborted ? `no answer within ${settings.requestTimeoutMs} ms` : reasonOf(cause),

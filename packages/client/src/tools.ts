@@ -1,12 +1,14 @@
 // The client's part for the registry: tools, their versions, and which of them may run.
 import { documentRequest, segment, verbsOf } from "./ask.ts";
 import type { Ask, AskOptions } from "./ask.ts";
+import { lister } from "./paged.ts";
+import type { Lister } from "./paged.ts";
 import type { Activation, ProjectTool, Quarantined, RolledBack, ToolPin, ToolQuery } from "./tool-types.ts";
-import type { Page, PageQuery, RegisteredTool, Tool, ToolDetail, ToolVersion } from "./types.ts";
+import type { Page, RegisteredTool, Tool, ToolDetail, ToolVersion } from "./types.ts";
 
 export interface ToolsClient {
   /** `search`: words that must all occur in a tool's name, description, category, owner or labels. */
-  list(query?: ToolQuery, options?: AskOptions): Promise<Page<Tool>>;
+  readonly list: Lister<Tool, ToolQuery>;
   get(tool: string, query?: { readonly version?: string }, options?: AskOptions): Promise<ToolDetail>;
   /**
    * @param manifest a manifest as data, or as YAML text
@@ -25,7 +27,7 @@ export interface ToolsClient {
   /** What callers that name no version get: an exact version, or a range. */
   pin(tool: string, version: string, options?: AskOptions): Promise<ToolPin>;
   unpin(tool: string, options?: AskOptions): Promise<ToolPin>;
-  pins(query?: PageQuery, options?: AskOptions): Promise<Page<ToolPin>>;
+  readonly pins: Lister<ToolPin>;
   /** A deprecated version runs where it is named and is chosen by no range. */
   deprecate(
     tool: string,
@@ -47,17 +49,17 @@ export interface ToolsClient {
   enable(tool: string, where?: { readonly project?: string }, options?: AskOptions): Promise<ProjectTool>;
   disable(tool: string, where?: { readonly project?: string }, options?: AskOptions): Promise<ProjectTool>;
   /** Which projects were told that they may, or may not, use which tools. */
-  projectStates(query?: PageQuery, options?: AskOptions): Promise<Page<ProjectTool>>;
+  readonly projectStates: Lister<ProjectTool>;
 }
 
 export function tools(ask: Ask): ToolsClient {
   const { get, post, remove } = verbsOf(ask);
   const place = (tool: string): string => `/v1/tools/${segment(tool)}`;
   return {
-    list: async (query = {}, how) => (await get("/v1/tools", { ...query }, how)) as Page<Tool>,
+    list: lister(async (query, how) => (await get("/v1/tools", { ...query }, how)) as Page<Tool>),
     get: async (tool, query = {}, how) => (await get(place(tool), query, how)) as ToolDetail,
     async register(manifest, { activate, package: digest } = {}, how) {
-      const request = documentRequest("/v1/tools", manifest, { activate, package: digest });
+      const request = documentRequest(ask, "/v1/tools", manifest, { activate, package: digest });
       return (await ask(request, how)).body as RegisteredTool;
     },
     activate: async (tool, version, how) => (await post(`${place(tool)}/activate`, { version }, true, how)) as Tool,
@@ -65,13 +67,15 @@ export function tools(ask: Ask): ToolsClient {
     activations: async (tool, how) => (await get(`${place(tool)}/activations`, undefined, how)) as Page<Activation>,
     pin: async (tool, version, how) => (await post(`${place(tool)}/pin`, { version }, true, how)) as ToolPin,
     unpin: async (tool, how) => (await remove(`${place(tool)}/pin`, how)) as ToolPin,
-    pins: async (query = {}, how) => (await get("/v1/tools:pins", { ...query }, how)) as Page<ToolPin>,
+    pins: lister(async (query, how) => (await get("/v1/tools:pins", { ...query }, how)) as Page<ToolPin>),
     deprecate: async (tool, version, { deprecated } = {}, how) =>
       (await post(`${place(tool)}/deprecate`, { version, deprecated }, true, how)) as ToolVersion,
     quarantine: async (tool, what, how) => (await post(`${place(tool)}/quarantine`, what, true, how)) as Quarantined,
     release: async (tool, what = {}, how) => (await post(`${place(tool)}/release`, what, true, how)) as Quarantined,
     enable: async (tool, where = {}, how) => (await post(`${place(tool)}/enable`, where, true, how)) as ProjectTool,
     disable: async (tool, where = {}, how) => (await post(`${place(tool)}/disable`, where, true, how)) as ProjectTool,
-    projectStates: async (query = {}, how) => (await get("/v1/tools:projects", { ...query }, how)) as Page<ProjectTool>,
+    projectStates: lister(
+      async (query, how) => (await get("/v1/tools:projects", { ...query }, how)) as Page<ProjectTool>,
+    ),
   };
 }

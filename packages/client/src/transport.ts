@@ -1,5 +1,7 @@
 // Sends one request and reads one answer; repeats it only where a repeat cannot do anything twice.
 import { apiError, SignalboxApiError } from "./errors.ts";
+import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
+import type { RetryOptions, RetrySettings } from "./retry.ts";
 
 /** What the transport needs of the world. */
 export interface TransportPorts {
@@ -9,14 +11,22 @@ export interface TransportPorts {
   /** In [0, 1). */
   readonly random: () => number;
   readonly timeoutSignal: (ms: number) => AbortSignal;
+  /** Of a clock that only goes forward, ms since whenever. */
+  readonly monotonicMs: () => number;
+  /** Ms since 1970. */
+  readonly wallMs: () => number;
+  /** Fresh text that nobody can guess: an idempotency key. */
+  readonly newKey: () => string;
   /** Turns an answer's text into data. */
   readonly parse: (json: string) => unknown;
+  /** Turns data into JSON text. */
+  readonly stringify: (value: unknown) => string;
 }
 
 export interface TransportSettings {
   readonly url: string;
   readonly key: string | undefined;
-  readonly attemptsMax: number;
+  readonly retry: RetrySettings;
   readonly requestTimeoutMs: number;
 }
 
@@ -36,6 +46,8 @@ export interface Request {
   /** On top of the request time-out: how long the runtime was asked to wait before it answers. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
+  /** In place of the client's own, field by field. */
+  readonly retry?: RetryOptions;
 }
 
 export interface Answer {
@@ -45,21 +57,10 @@ export interface Answer {
 }
 
 export const clientLimits = {
-  attemptsMax: 4,
-  backoffFirstMs: 200,
-  backoffMsMax: 5_000,
-  /** A `Retry-After` beyond this is not waited for: the caller gets the error and can decide. */
-  retryAfterMsMax: 30_000,
   requestTimeoutMs: 60_000,
   /** Guards the caller's memory against something that answers without end. */
   answerBytesMax: 64 * 1024 * 1024,
 } as const;
-
-/** Half fixed, half chance, so that many clients do not come back in step. `attempt` counts from 1. */
-export function backoffMs(attempt: number, random: number): number {
-  const full = Math.min(clientLimits.backoffMsMax, clientLimits.backoffFirstMs * 2 ** (attempt - 1));
-  return Math.round(full / 2 + (full / 2) * random);
-}
 
 function requestUrl(base: string, request: Request): string {
   const query = new URLSearchParams();
@@ -153,11 +154,6 @@ export function parseOr(ports: TransportPorts, text: string): unknown {
   }
 }
 
-export function retryAfterMs(response: Response): number | undefined {
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
-}
-
 interface Attempted {
   readonly answer?: Answer;
   readonly error?: SignalboxApiError;
@@ -178,7 +174,7 @@ async function attempt(ports: TransportPorts, settings: TransportSettings, reque
   if (readable) return { answer: { httpStatus: response.status, text, body } };
   return {
     error: apiError(response.status, body, text, response.headers.get("x-request-id") ?? undefined),
-    retryAfterMs: retryAfterMs(response),
+    retryAfterMs: retryAfterMs(response.headers, ports.wallMs()),
   };
 }
 
@@ -187,14 +183,16 @@ async function attempt(ports: TransportPorts, settings: TransportSettings, reque
  * @throws the signal's reason when the caller aborted
  */
 export async function send(ports: TransportPorts, settings: TransportSettings, request: Request): Promise<Answer> {
-  for (let count = 1; ; count++) {
+  const patience = new Patience(retrySettings(settings.retry, request.retry));
+  for (;;) {
     request.signal?.throwIfAborted();
     const { answer, error, retryAfterMs: asked } = await attempt(ports, settings, request);
     if (answer !== undefined) return answer;
     if (error === undefined) throw new Error("an attempt ends with an answer or an error");
     const final = request.recordIsFinal === true && error.executionId !== undefined;
-    if (!request.repeatable || !error.retryable || final || count >= settings.attemptsMax) throw error;
-    if (asked !== undefined && asked > clientLimits.retryAfterMsMax) throw error;
-    await ports.sleep(Math.max(asked ?? 0, backoffMs(count, ports.random())), request.signal);
+    if (!request.repeatable || final) throw error;
+    const waitMs = patience.waitMs({ error, retryAfterMs: asked }, ports.monotonicMs(), ports.random());
+    if (waitMs === undefined) throw error;
+    await ports.sleep(waitMs, request.signal);
   }
 }

@@ -99,13 +99,14 @@ export interface InvokeRequest {
   readonly deadline_ms?: number;
   readonly cancel_on_disconnect?: boolean;
   readonly priority?: "interactive" | "normal" | "batch";
-  /** With it the client may repeat the request; without it every request is a new call and is sent once. */
+  /** Names the call: under one key it runs once, however often it is asked for. Without it the client makes one. */
   readonly idempotency_key?: string;
 }
 
 /** A stored file by its digest (see `client.files.put`), or a short text. `path` is relative to `/workspace`. */
 export type InputFile =
-  { readonly path: string; readonly ref: string } | { readonly path: string; readonly content: string };
+  | { readonly path: string; readonly ref: string }
+  | { readonly path: string; readonly content: string };
 
 /** One lease of one call. */
 export interface Attempt {

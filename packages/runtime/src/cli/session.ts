@@ -79,7 +79,7 @@ export interface Either<Options> {
 }
 
 /** People wait for the answer: fewer tries than a program would make. */
-const attemptsMax = 3;
+const retry = { attemptsMax: 3 };
 
 export interface Result {
   exitCode: ExitCode;
@@ -92,7 +92,7 @@ export function runsWith(io: Io, result: Result): Runs {
       const connection = await connectionFor(io, options as ConnectionFlags, how);
       const { createClient } = await import("@signalbox/client");
       return act(
-        { ...session, client: createClient({ ...connection, parse: parseExact, attemptsMax }) },
+        { ...session, client: createClient({ ...connection, parse: parseExact, retry }) },
         args,
         options as Options,
       );
@@ -222,7 +222,7 @@ export function countFlag(text: string | undefined): { readonly limit?: number }
   return { limit: Number(text) };
 }
 
-interface PageFlags {
+export interface PageFlags {
   readonly limit?: string;
   readonly cursor?: string;
 }

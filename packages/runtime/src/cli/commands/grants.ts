@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { expiryFlag, lifeText } from "../lifetimes.ts";
 import { rolesColumn } from "../roles.ts";
-import { givenOnly } from "../session.ts";
-import type { OnlineSession, Outcome, Runs } from "../session.ts";
+import { givenOnly, pageFlags, pageOptions, remarkMore } from "../session.ts";
+import type { OnlineSession, Outcome, PageFlags, Runs } from "../session.ts";
 
 interface CreateOptions {
   readonly subject: string;
@@ -15,7 +15,7 @@ interface CreateOptions {
 
 export function addGrants(program: Command, runs: Runs): void {
   const grants = program.command("grants").description("give permissions, list them, take them back");
-  runs.online(grants.command("list").description("every grant"), listGrants);
+  runs.online<PageFlags>(pageOptions(grants.command("list").description("every grant")), listGrants);
   runs.online<CreateOptions>(
     grants
       .command("create")
@@ -33,8 +33,8 @@ export function addGrants(program: Command, runs: Runs): void {
   );
 }
 
-async function listGrants(session: OnlineSession): Promise<Outcome> {
-  const page = await session.client.grants.list(session);
+async function listGrants(session: OnlineSession, _args: readonly string[], options: PageFlags): Promise<Outcome> {
+  const page = await session.client.grants.list(pageFlags(options), session);
   const now = session.io.now();
   session.print(page, () =>
     session.table(page.items, [
@@ -46,6 +46,7 @@ async function listGrants(session: OnlineSession): Promise<Outcome> {
       { title: "LIFE", cell: (grant) => lifeText(grant, now) },
     ]),
   );
+  remarkMore(session, page);
 }
 
 async function createGrant(session: OnlineSession, _args: readonly string[], options: CreateOptions): Promise<Outcome> {

@@ -5,8 +5,8 @@ import { resolve } from "node:path";
 import { CliError } from "../failure.ts";
 import { expiryFlag, lifeText } from "../lifetimes.ts";
 import { rolesColumn } from "../roles.ts";
-import { givenOnly } from "../session.ts";
-import type { OnlineSession, Outcome, Runs, Session } from "../session.ts";
+import { givenOnly, pageFlags, pageOptions, remarkMore } from "../session.ts";
+import type { OnlineSession, Outcome, PageFlags, Runs, Session } from "../session.ts";
 import { facts } from "../table.ts";
 
 interface CreateOptions {
@@ -25,7 +25,7 @@ interface ResetOptions {
 
 export function addKeys(program: Command, runs: Runs): void {
   const keys = program.command("keys").description("make, list and revoke API keys");
-  runs.online(keys.command("list").description("every key; secrets are never shown again"), listKeys);
+  runs.online<PageFlags>(pageOptions(keys.command("list").description("every key; secrets are never shown again")), listKeys);
   runs.online<CreateOptions>(
     keys
       .command("create")
@@ -52,8 +52,8 @@ export function addKeys(program: Command, runs: Runs): void {
   );
 }
 
-async function listKeys(session: OnlineSession): Promise<Outcome> {
-  const page = await session.client.keys.list(session);
+async function listKeys(session: OnlineSession, _args: readonly string[], options: PageFlags): Promise<Outcome> {
+  const page = await session.client.keys.list(pageFlags(options), session);
   const now = session.io.now();
   session.print(page, () =>
     session.table(page.items, [
@@ -66,6 +66,7 @@ async function listKeys(session: OnlineSession): Promise<Outcome> {
       { title: "LIFE", cell: (key) => lifeText(key, now) },
     ]),
   );
+  remarkMore(session, page);
 }
 
 async function createKey(session: OnlineSession, _args: readonly string[], options: CreateOptions): Promise<Outcome> {
