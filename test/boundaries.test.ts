@@ -50,6 +50,8 @@ describe("each rule goes red", () => {
     ["packages/worker/src/a.ts", "@signalbox/client", "worker may not import @signalbox/client"],
     [`${runtime}/adapters/a.ts`, "@signalbox/client", "runtime may not import @signalbox/client"],
     [`${runtime}/cli/a.ts`, "@signalbox/protocol/dist/ids.js", `imports "@signalbox/protocol/dist/ids.js"`],
+    ["packages/client/src/a.ts", "@signalbox/protocol/v1/admin", `imports "@signalbox/protocol/v1/admin"`],
+    [`${runtime}/adapters/http/a.ts`, "@signalbox/protocol/v1/admin", `imports "@signalbox/protocol/v1/admin"`],
     [
       `${runtime}/call/a.ts`,
       "../../../protocol/src/ids.ts",

@@ -9,6 +9,8 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   runtime: ["protocol", "worker"],
   cli: ["protocol", "worker", "client"],
 };
+/** The generated messages for callers: only where gRPC is spoken, since what browsers load must do without them. */
+const callerMessages = { from: /^protocol\/v1\/\w+$/, room: "packages/runtime/src/adapters/grpc/" };
 
 /** Stages stand side by side on the floor above `document`; an import may go down or stay on its floor, never up. */
 const stages = [
@@ -104,7 +106,8 @@ export function checkPackages(house: readonly Source[]): string[] {
     }
     const [scope, other, ...inner] = name.split("/");
     if (scope !== "@signalbox") return [];
-    if (inner.length > 0) return [`${path}: imports "${name}"; a package is imported by its name alone`];
+    const spoken = callerMessages.from.test([other, ...inner].join("/")) && path.startsWith(callerMessages.room);
+    if (inner.length > 0 && !spoken) return [`${path}: imports "${name}"; a package is imported by its name alone`];
     const allowed = packageImports[here]?.includes(other ?? "") ?? false;
     return allowed ? [] : [`${path}: ${here} may not import ${name}`];
   });

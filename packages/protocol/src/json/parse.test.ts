@@ -272,3 +272,14 @@ test.each(['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":"a:b:\\"a\\":"}],"":2,"__proto_
     expect(parseJson(text, { depthMax: 8, duplicateKeys: "refuse" }).ok).toBe(true);
   },
 );
+
+test.each([
+  ['{"a":"\\ud800"}', "/input/0/a"],
+  ['{"a":{"__proto__":1}}', "/input/0/a/__proto__"],
+  ['{"a":1,"a":2}', "/input/0/a"],
+  ["[1e400]", "/input/0/0"],
+])("a text that stands in a larger document is told by its place there: %s", (text, pointer) => {
+  const options = { depthMax, numbers: "finite", duplicateKeys: "refuse", at: ["input", 0] } as const;
+  const parsed = parseJson(text, options);
+  expect(parsed).toMatchObject({ ok: false, problem: { pointer, message: expect.stringContaining(`at ${pointer}`) } });
+});

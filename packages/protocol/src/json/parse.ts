@@ -32,6 +32,8 @@ export interface ParseJsonOptions {
   readonly numbers?: "any" | "finite";
   /** `last` (default) takes the last one, as `JSON.parse` does; `refuse` for what somebody decides upon. */
   readonly duplicateKeys?: "last" | "refuse";
+  /** Where the text stands in a larger document: pointers and places in messages begin there. Offsets count in the text. */
+  readonly at?: readonly (string | number)[];
 }
 
 /**
@@ -42,7 +44,7 @@ export interface ParseJsonOptions {
  * @throws TypeError for long numbers on engines without `JSON.rawJSON` (Node 20): use `parseWithBigInts` there
  */
 export function parseJson(text: string, options: ParseJsonOptions): JsonParsed {
-  const { depthMax, protoKeys = "refuse", numbers = "any", duplicateKeys = "last" } = options;
+  const { depthMax, protoKeys = "refuse", numbers = "any", duplicateKeys = "last", at = [] } = options;
   if (!Number.isInteger(depthMax) || depthMax < 0 || depthMax > jsonDepthCeiling) {
     throw new RangeError(`depthMax must be an integer from 0 to ${jsonDepthCeiling}`);
   }
@@ -61,11 +63,11 @@ export function parseJson(text: string, options: ParseJsonOptions): JsonParsed {
   }
   // The parser keeps one of each; where some are missing, one stood twice.
   if (duplicateKeys === "refuse" && countKeys(value) !== scan.keys)
-    return { ok: false, problem: duplicateProblem(text) };
+    return { ok: false, problem: duplicateProblem([...at, ...findDuplicateKey(text)]) };
   const refuseProto = scan.protoKeys && protoKeys === "refuse";
   const refuseRange = scan.longNumbers && numbers === "finite";
   if (scan.surrogateEscapes || refuseProto || refuseRange) {
-    const problem = findProblem(value, [], { refuseProto, refuseRange });
+    const problem = findProblem(value, [...at], { refuseProto, refuseRange });
     if (problem !== undefined) return { ok: false, problem };
   }
   return { ok: true, value };
@@ -79,8 +81,7 @@ function countKeys(value: unknown): number {
   return count;
 }
 
-function duplicateProblem(text: string): JsonProblem {
-  const path = findDuplicateKey(text);
+function duplicateProblem(path: readonly (string | number)[]): JsonProblem {
   return {
     kind: "duplicate_key",
     message: `a key stands twice in the same object, at ${placeInWords(path)}: keep one of them`,

@@ -44,40 +44,62 @@ function isRouterRefusal(error: unknown): boolean {
   );
 }
 
-export function errorAnswer(error: SignalboxError, requestId: string): Answer {
+/** What a caller is told of an error, whatever the door. */
+export interface ToldError {
+  /** Whose row of the error table says how the door ends the request. */
+  readonly row: ErrorCode;
+  readonly error: ShownError;
+  /** The call that it is about, where one was stored. */
+  readonly executionId?: string;
+  /** How that call ended, for a caller who waited for it. */
+  readonly ended?: Pick<Call, "state"> & { readonly execution: Readonly<Record<string, unknown>> };
+}
+
+export function toldError(error: SignalboxError, requestId: string): ToldError {
   const { code } = error;
   const fixed = sameForAll[code];
   const details = fixed === undefined ? boundedDetails(error.details) : {};
   const executionId = fixed === undefined ? error.executionId : undefined;
   // An unsafe call that may have run must not be repeated, whatever its code usually allows.
   const retryable = details["may_have_executed"] === true ? false : (error.retryable ?? errorTable[code].retryable);
-  const told = shownError(errorBody(code, fixed ?? error.message, details, retryable), requestId);
-  const text = JSON.stringify(executionId === undefined ? { error: told } : { error: told, execution_id: executionId });
-  const answer = { status: errorTable[code].http, text, headers: errorHeaders(code, details), code };
-  return executionId === undefined ? answer : { ...answer, executionId };
+  const told = { row: code, error: shownError(errorBody(code, fixed ?? error.message, details, retryable), requestId) };
+  return executionId === undefined ? told : { ...told, executionId };
+}
+
+/** What a caller is told who waited for a call that did not succeed. */
+export function toldFailure(call: Call, requestId: string): ToldError {
+  const error = call.error ?? errorBody("internal", `the call ended as ${call.state} and left no error`);
+  // A code from a newer runtime's ledger is told as it is, under the status of an unknown fault.
+  return {
+    row: isErrorCode(error.code) ? error.code : "internal",
+    error: shownError({ ...error, details: boundedDetails(error.details) }, requestId),
+    executionId: call.callId,
+    ended: { state: call.state, execution: executionBlock(call) },
+  };
+}
+
+export function errorAnswer(error: SignalboxError, requestId: string): Answer {
+  return answerOf(toldError(error, requestId));
 }
 
 /** The answer to a caller who waited for a call that ended otherwise than `succeeded` or `cancelled`. */
 export function failedCallAnswer(call: Call, requestId: string): Answer {
-  const error = call.error ?? errorBody("internal", `the call ended as ${call.state} and left no error`);
-  // A code from a newer runtime's ledger is told as it is, under the status of an unknown fault.
-  const code: ErrorCode = isErrorCode(error.code) ? error.code : "internal";
-  const told = shownError({ ...error, details: boundedDetails(error.details) }, requestId);
-  return {
-    status: errorTable[code].http,
-    text: JSON.stringify({
-      error: told,
-      execution_id: call.callId,
-      status: call.state,
-      execution: executionBlock(call),
-    }),
-    headers: errorHeaders(code, told.details),
-    executionId: call.callId,
-    code: error.code,
-  };
+  return answerOf(toldFailure(call, requestId));
 }
 
-interface ShownError {
+function answerOf({ row, error, executionId, ended }: ToldError): Answer {
+  const about = executionId === undefined ? {} : { execution_id: executionId };
+  const how = ended === undefined ? {} : { status: ended.state, execution: ended.execution };
+  const answer = {
+    status: errorTable[row].http,
+    text: JSON.stringify({ error, ...about, ...how }),
+    headers: errorHeaders(row, error.details),
+    code: error.code,
+  };
+  return executionId === undefined ? answer : { ...answer, executionId };
+}
+
+export interface ShownError {
   readonly code: string;
   readonly message: string;
   readonly type: string;
@@ -111,9 +133,14 @@ function boundedDetails(details: Readonly<Record<string, unknown>> | undefined):
 function errorHeaders(code: ErrorCode, details: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const { http } = errorTable[code];
   if (http === 401) return { "www-authenticate": 'Bearer realm="signalbox"' };
+  const afterS = retryAfterS(code, details);
+  return afterS === undefined ? {} : { "retry-after": String(afterS) };
+}
+
+/** Whole seconds after which a repeat may help, where that is known. */
+export function retryAfterS(code: ErrorCode, details: Readonly<Record<string, unknown>>): number | undefined {
+  const { http } = errorTable[code];
   const afterS = details["retry_after_s"];
-  if ((http === 429 || http === 503) && typeof afterS === "number" && Number.isFinite(afterS) && afterS >= 0) {
-    return { "retry-after": String(Math.ceil(afterS)) };
-  }
-  return {};
+  if (http !== 429 && http !== 503) return undefined;
+  return typeof afterS === "number" && Number.isFinite(afterS) && afterS >= 0 ? Math.ceil(afterS) : undefined;
 }

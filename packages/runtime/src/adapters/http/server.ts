@@ -3,10 +3,13 @@ import type { IncomingMessage } from "node:http";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { limits, makeId, SignalboxError } from "@signalbox/protocol";
-import type { Asked, Service } from "../../service.ts";
+import type { Service } from "../../service.ts";
 import type { Scope } from "../../tenancy/types.ts";
+import { requireScope } from "./admission.ts";
+import type { Gate } from "./admission.ts";
 import type { Answer } from "./answer.ts";
-import { bearerToken, hasScope, missingScope } from "./auth.ts";
+import { bearerToken } from "./auth.ts";
+import { bodyStream } from "./body-stream.ts";
 import { bodyKind, CallerGone, parseBody, readBody } from "./body.ts";
 import { answerClientError } from "./client-error.ts";
 import { asSignalboxError, errorAnswer } from "./errors.ts";
@@ -39,11 +42,8 @@ export interface HttpDoorOptions {
   readonly random?: (bytes: number) => Uint8Array;
   /** Whether `/metrics` answers without a credential. Left out: on a loopback host only. */
   readonly metricsOpen?: boolean;
-  /**
-   * Told of every refusal for a missing scope before it is answered, so that it can be written down. What it throws
-   * is answered in place of the door's own `forbidden`.
-   */
-  readonly onForbidden?: (asked: Asked, scope: Scope, route: string) => Promise<void>;
+  /** As in {@link Gate}; nobody is told when it is left out. */
+  readonly onForbidden?: Gate["onForbidden"];
   readonly bounds?: Partial<HttpLimits>;
 }
 
@@ -54,12 +54,10 @@ export interface HttpDoor {
   close(graceMs: number): Promise<void>;
 }
 
-interface Door {
-  readonly service: Service;
+interface Door extends Gate {
   readonly log: DoorLog;
   readonly bounds: HttpLimits;
   readonly newRequestId: () => string;
-  readonly onForbidden: NonNullable<HttpDoorOptions["onForbidden"]>;
   closing: boolean;
 }
 
@@ -189,11 +187,7 @@ function addGuarded(app: FastifyInstance, door: Door, route: GuardedRoute): void
 async function admit(door: Door, request: FastifyRequest, scope: GuardedRoute["scope"]): Promise<void> {
   const passage = passageOf(request);
   passage.principal = await door.service.authenticate(bearerToken(request.headers.authorization), passage.requestId);
-  const { principal } = passage;
-  const scopes = typeof scope === "string" ? ([scope] as const) : scope;
-  if (scopes.some((one) => hasScope(principal, one))) return;
-  await door.onForbidden(askedBy(passage), scopes[0], passage.route);
-  throw missingScope(scopes);
+  await requireScope(door, askedBy(passage), scope, passage.route);
 }
 
 async function handle(door: Door, route: GuardedRoute, request: FastifyRequest): Promise<Answer> {
@@ -204,6 +198,7 @@ async function handle(door: Door, route: GuardedRoute, request: FastifyRequest):
     query: queryOf(route, request),
     body: bodyOf(route, request),
     message: request.raw,
+    content: (bytesMax) => bodyStream(request.raw, bytesMax),
   });
 }
 

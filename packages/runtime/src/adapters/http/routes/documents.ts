@@ -1,10 +1,10 @@
 // The routes that tell of the API itself.
 import { createHash } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { jsonType } from "../answer.ts";
 import type { Answer } from "../answer.ts";
 import { openApiText } from "../openapi/document.ts";
+import type { RequestHead } from "../request-head.ts";
 import { json } from "./operation.ts";
 import type { Operation } from "./operation.ts";
 import type { OpenRoute, Route } from "./route.ts";
@@ -49,7 +49,7 @@ export function lasting(text: string, contentType: string, headers: Answer["head
 }
 
 /** 304 for who has this very answer. */
-export function unlessKnown(answer: Answer, message: IncomingMessage): Answer {
+export function unlessKnown(answer: Answer, message: RequestHead): Answer {
   const etag = answer.headers?.["etag"];
   const known = message.headers["if-none-match"]?.split(",").map((one) => one.trim().replace(/^W\//, ""));
   if (etag === undefined || known?.some((one) => one === etag || one === "*") !== true) return answer;

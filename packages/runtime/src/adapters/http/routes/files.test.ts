@@ -57,7 +57,7 @@ function counting(parts: Partial<FilesService> = {}): FilesService {
 }
 
 test("a file of any type, in as many pieces as it comes", async () => {
-  const { url } = await serve((message) => putFile({ service: counting(), asked, body: undefined, message }));
+  const { url } = await serve((message) => putFile({ service: counting(), asked, body: undefined, content: (max) => bodyStream(message, max) }));
   const body = new Uint8Array(3_000_000);
   const answer = await fetch(url, { method: "PUT", body, headers: { "content-type": "text/csv" } });
   expect([answer.status, await answer.json()]).toEqual([200, { digest: ref, bytes: 3_000_000 }]);
@@ -112,7 +112,7 @@ async function packed(body: unknown, parts: Partial<FilesService> = {}): Promise
       service: counting(parts),
       asked,
       body,
-      message: {} as IncomingMessage,
+      content: () => bodyStream({} as IncomingMessage, 0),
     });
     return [status, JSON.parse(text)];
   } catch (error) {

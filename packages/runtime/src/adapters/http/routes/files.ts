@@ -3,18 +3,16 @@ import type { FilesService } from "../../../corridor/files-service.ts";
 import { packageBounds } from "../../../registry/package/bounds.ts";
 import { jsonAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
-import { bodyStream } from "../body-stream.ts";
 import { check } from "../schemas/check.ts";
 import { packageBody } from "../schemas/files.ts";
 import { fileView, packageView } from "../views/files.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
-type FilesAsk = Pick<Ask, "asked" | "body" | "message"> & { readonly service: FilesService };
+type FilesAsk = Pick<Ask, "asked" | "body" | "content"> & { readonly service: FilesService };
 
 /** The body is the file, of whatever type it says it is; the same content again is the same file. */
-export async function putFile({ service, asked, message }: FilesAsk): Promise<Answer> {
-  const content = bodyStream(message, packageBounds.fileBytesMax);
-  return jsonAnswer(200, fileView(await service.putFile(asked, content)));
+export async function putFile({ service, asked, content }: FilesAsk): Promise<Answer> {
+  return jsonAnswer(200, fileView(await service.putFile(asked, content(packageBounds.fileBytesMax))));
 }
 
 export async function putPackage({ service, asked, body }: FilesAsk): Promise<Answer> {

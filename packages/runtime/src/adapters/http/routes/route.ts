@@ -1,8 +1,8 @@
 // What a route is: a method, a path, the scope that it asks for, and a function from a checked request to an answer.
-import type { IncomingMessage } from "node:http";
 import type { Asked, Service } from "../../../service.ts";
 import type { Scope } from "../../../tenancy/types.ts";
 import type { Answer } from "../answer.ts";
+import type { RequestHead } from "../request-head.ts";
 import type { Operation } from "./operation.ts";
 
 export interface Ask {
@@ -14,7 +14,12 @@ export interface Ask {
   /** Parsed, unchecked. Undefined where the route takes no body, or an absent one. */
   readonly body: unknown;
   /** For the headers that a route reads itself. */
-  readonly message: IncomingMessage;
+  readonly message: RequestHead;
+  /**
+   * The body of a route that reads it itself: one pass, at the reader's pace.
+   * @throws SignalboxError payload_too_large as soon as there are more bytes
+   */
+  readonly content: (bytesMax: number) => AsyncIterable<Uint8Array>;
 }
 
 /** `json`: required. `optional`: JSON or none. `manifest`: JSON or YAML, required. `stream`: read by the route itself. */
@@ -46,7 +51,7 @@ export interface OpenRoute {
   readonly scopeOffLoopback?: Scope;
   /** Null: a page for people, no part of the API. */
   readonly operation?: Operation | null;
-  readonly answer: (service: Service, message: IncomingMessage) => Promise<Answer>;
+  readonly answer: (service: Service, message: RequestHead) => Promise<Answer>;
 }
 
 export type Route = GuardedRoute | OpenRoute;

@@ -1,9 +1,10 @@
 // What requests about executions may say.
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { limits } from "@signalbox/protocol";
 import { z } from "zod";
 import { callStates } from "../../../call/types.ts";
 import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
+import type { RequestHead } from "../request-head.ts";
 import { check, faultAt } from "./check.ts";
 import { defined } from "./defined.ts";
 import { callFiles } from "./files.ts";
@@ -66,7 +67,7 @@ export const invokeBody = z
   .meta({ id: "InvokeRequest", description: "One call of one tool" });
 
 /** @throws SignalboxError `invalid_input` */
-export function invokeRequest(body: unknown, message: IncomingMessage): InvokeRequest {
+export function invokeRequest(body: unknown, message: RequestHead): InvokeRequest {
   const asked = check(invokeBody, body, "body");
   if (asked.stream === true && asked.mode === "async")
     throw faultAt(
@@ -113,7 +114,7 @@ export const invokeHeaders = {
 const headerKey = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** The key of the header, the body, or both if they are equal. */
-function agreedKey(message: IncomingMessage, inBody: string | undefined): string | undefined {
+function agreedKey(message: RequestHead, inBody: string | undefined): string | undefined {
   if (message.headers["idempotency-key"] === undefined) return inBody;
   const sent = message.headersDistinct["idempotency-key"] ?? [];
   const [header] = sent;

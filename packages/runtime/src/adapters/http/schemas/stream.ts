@@ -1,5 +1,5 @@
 // What a request to follow a call may say: behind which event it goes on.
-import type { IncomingMessage } from "node:http";
+import type { RequestHead } from "../request-head.ts";
 import { z } from "zod";
 import { faultAt } from "./check.ts";
 import { eventSeq } from "./fields.ts";
@@ -15,7 +15,7 @@ export const streamHeaders = {
 };
 
 /** What a browser's EventSource sends when it comes back. */
-export function lastEventId(message: IncomingMessage): number | undefined {
+export function lastEventId(message: RequestHead): number | undefined {
   const sent = message.headers["last-event-id"];
   if (sent === undefined || sent === "") return undefined;
   if (typeof sent !== "string" || !seqText.test(sent))
