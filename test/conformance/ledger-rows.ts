@@ -58,6 +58,7 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
     graceMs: 5_000,
     resultBytesMax: 1_048_576,
     totalDeadlineAt: null,
+    cacheKey: null,
     state: "dispatched",
     routingOutcome: null,
     fence: 1,
@@ -92,6 +93,7 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
     outputIllFormed: false,
     error: null,
     usage: null,
+    cachedFrom: null,
     eventSeq: 0,
     ...fields,
   };

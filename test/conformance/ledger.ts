@@ -10,6 +10,7 @@ import { policyCases } from "./ledger-policies.ts";
 import { readCases } from "./ledger-reads.ts";
 import { recordCases } from "./ledger-records.ts";
 import { registryCases } from "./ledger-registry.ts";
+import { resultCases } from "./ledger-results.ts";
 import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
 import { workspaceCases } from "./ledger-workspace.ts";
@@ -35,6 +36,7 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("versions, pins and freezes", () => registryCases(ledgerCase));
     describe("policies", () => policyCases(ledgerCase));
     describe("counts of calls", () => countCases(ledgerCase));
+    describe("cached results", () => resultCases(ledgerCase));
     describe("approvals and votes", () => approvalCases(ledgerCase));
     describe("notices and deliveries", () => noticeCases(ledgerCase));
     describe("streams of calls", () => streamCases(ledgerCase));

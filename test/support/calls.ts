@@ -54,6 +54,7 @@ export function identityOf(changes: Partial<CallIdentity> = {}): CallIdentity {
     graceMs: 5_000,
     resultBytesMax: 1_048_576,
     totalDeadlineAt: null,
+    cacheKey: null,
     ...changes,
   };
 }

@@ -42,6 +42,7 @@ export function scriptedCall(changes: Partial<Call> = {}): Call {
     graceMs: 5_000,
     resultBytesMax: 1_048_576,
     totalDeadlineAt: null,
+    cacheKey: null,
     state: "succeeded",
     routingOutcome: null,
     fence: 1,
@@ -76,6 +77,7 @@ export function scriptedCall(changes: Partial<Call> = {}): Call {
     outputIllFormed: false,
     error: null,
     usage: { durationMs: 25, cpuMs: 3, peakMemoryBytes: 4096 },
+    cachedFrom: null,
     eventSeq: 3,
     ...changes,
   };

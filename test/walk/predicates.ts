@@ -34,7 +34,7 @@ export function brokenRules(trace: Trace): string[] {
     const events = trace.store.events.get(keyOf(call)) ?? [];
     broken.push(...enteredAtMostOnce(call, entries, retriesByPeople(events)));
     broken.push(...notStranded(call), ...attemptsMakeSense(call, trace.store), ...successIsReal(call, entries));
-    broken.push(...eventsTellIt(call, events));
+    broken.push(...eventsTellIt(call, events), ...sharedIsReal(call, entries, trace.store));
   }
   for (const callId of trace.acknowledged) {
     if (!trace.store.calls.has(callId)) broken.push(`${callId}: acknowledged, but not in the ledger`);
@@ -123,10 +123,23 @@ function attemptsMakeSense(call: Call, store: SimStore): string[] {
 
 /** A success says what some handler really returned. */
 function successIsReal(call: Call, entries: readonly Entry[]): string[] {
-  if (call.state !== "succeeded" || call.outputJson === '"confirmed"') return [];
+  if (call.state !== "succeeded" || call.outputJson === '"confirmed"' || call.cachedFrom !== null) return [];
   const output = JSON.parse(call.outputJson ?? "null") as { callId?: string; fence?: number } | null;
   const real = entries.some((entry) => entry.callId === output?.callId && entry.fence === output.fence);
   return real && output?.callId === call.callId ? [] : [`${call.callId}: succeeded with an output that no handler gave`];
+}
+
+/** A shared result is that of a call under the same key which ran itself; who was answered with it never ran. */
+function sharedIsReal(call: Call, entries: readonly Entry[], store: SimStore): string[] {
+  if (call.cachedFrom === null) return [];
+  const broken: string[] = [];
+  const origin = store.calls.get(keyOf({ ...call, callId: call.cachedFrom }));
+  if (call.state !== "succeeded") broken.push(`${call.callId}: ${call.state} with somebody else's result`);
+  if (entries.length > 0) broken.push(`${call.callId}: ran, and was answered with another's result`);
+  if (origin?.state !== "succeeded" || origin.cachedFrom !== null) broken.push(`${call.callId}: answered with a call that did not succeed by itself`);
+  if (call.cacheKey === null || origin?.cacheKey !== call.cacheKey) broken.push(`${call.callId}: answered with the result of another question`);
+  if (origin?.outputJson !== call.outputJson) broken.push(`${call.callId}: its result is not the one it was taken from`);
+  return broken;
 }
 
 function eventsTellIt(call: Call, events: readonly CallEvent[]): string[] {

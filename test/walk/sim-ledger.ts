@@ -63,6 +63,14 @@ export class SimStore {
     return running === null ? ended : [...ended, running];
   }
 
+  /** The newest result of its own run under this key. */
+  cachedResult(cacheKey: string, settledFrom: number): Call | undefined {
+    const found = [...this.calls.values()].filter(
+      (call) => call.cacheKey === cacheKey && call.cachedFrom === null && call.state === "succeeded" && (call.settledAt ?? 0) >= settledFrom,
+    );
+    return found.toSorted((a, b) => (a.settledAt ?? 0) - (b.settledAt ?? 0)).at(-1);
+  }
+
   get idle(): boolean {
     return this.#queue.length === 0;
   }

@@ -7,7 +7,8 @@ import type { PolicyBook } from "../../packages/runtime/src/corridor/policy-book
 import { waitKey } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Call, CallIdentity } from "../../packages/runtime/src/call/types.ts";
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
-import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";
+import { admitOrAnswer, type ResultCachePorts } from "../../packages/runtime/src/corridor/result-cache.ts";
+import type { CommitOutcome, Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { brokenRules } from "./predicates.ts";
 import { seeded, type Random } from "./random.ts";
 import { SimStore, keyOf } from "./sim-ledger.ts";
@@ -258,7 +259,12 @@ export class World {
     // Rules, grants and tools change now and then, also between a decision and its admission.
     const clearance = { epoch: replica.hub.epoch, until: this.time.now() + 1_000 };
     if (this.#random.chance(0.05)) replica.hub.newEpoch();
-    return replica.driver.admit({ identity, edited: null, facts, clearance }, 0);
+    return admitOrAnswer(this.#caching(replica), { identity, edited: null, facts, clearance }, { cacheTtlMs, since: 0, admissible: () => undefined });
+  }
+
+  #caching({ hub, driver, governing, life }: Replica): ResultCachePorts {
+    const ledger = { cachedResult: async (...[, cacheKey, from]: Parameters<Ledger["cachedResult"]>) => (life.alive ? this.store.cachedResult(cacheKey, from) : undefined) };
+    return { hub, driver, ledger: ledger as unknown as Ledger, clock: governing.clock, meters: silent };
   }
 
   /** The stages of a real admission that bear on approvals; the others have no part in the walk. */
@@ -320,9 +326,15 @@ export class World {
       graceMs: 2_000,
       resultBytesMax: limits.resultBytesMax,
       totalDeadlineAt: random.chance(0.1) ? now + random.below(60_000) : null,
+      // Few keys, so that twins meet.
+      cacheKey: tools[tool] === "read_only" && random.chance(0.5) ? `${tool} ${random.below(2)}` : null,
     };
   }
 }
+
+/** Shorter than an episode: results come of age in it. */
+const cacheTtlMs = 20_000;
+const silent = { count: () => undefined, observe: () => undefined, text: async () => "" };
 
 /** The same for all episodes: nothing in it changes. */
 const rules = bookOfRules();

@@ -1,7 +1,7 @@
 // The first row of a call: admitted to the queue, parked for an approval, or denied for good.
 import type { ErrorBody } from "@signalbox/protocol";
-import { begin, done, set, settle, tellEvent, type Change } from "./change.ts";
-import type { EditedArgs, StepResult } from "./machine.ts";
+import { begin, done, set, settle, settleCached, tellEvent, type Change } from "./change.ts";
+import type { CachedResult, EditedArgs, StepResult } from "./machine.ts";
 import type { Call, CallAllowance, CallIdentity, CallProgress } from "./types.ts";
 
 function newProgress(now: number, startTag: number): Omit<CallProgress, keyof CallAllowance> {
@@ -40,6 +40,7 @@ function newProgress(now: number, startTag: number): Omit<CallProgress, keyof Ca
     outputIllFormed: false,
     error: null,
     usage: null,
+    cachedFrom: null,
     eventSeq: 0,
   };
 }
@@ -83,6 +84,15 @@ export function park(
   });
   tellRequested(change, identity, options.edited);
   tellEvent(change, "approval_requested", options.asked);
+  return done(change, "commit");
+}
+
+/** Answered with the result of an earlier call: nothing runs, and the row is whole all the same. */
+export function answered(identity: CallIdentity, now: number, options: { readonly edited: EditedArgs | null; readonly cached: CachedResult }): StepResult {
+  const change = begin({ call: born(identity, now, 0), lease: null }, now);
+  set(change, { effectiveArgsJson: options.edited?.argsJson ?? null });
+  tellRequested(change, identity, options.edited);
+  settleCached(change, options.cached);
   return done(change, "commit");
 }
 

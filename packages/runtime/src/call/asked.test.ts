@@ -81,7 +81,7 @@ describe("parked at admission", () => {
   test.each<[string, Happening]>([
     ["a worker cannot be given it", assign],
     ["it is not in the queue, so nothing bars it there", { type: "barred", error: denied }],
-    ["a freeze has not held it up", { type: "thawed" }],
+    ["a freeze has not held it up", { type: "thawed", reason: "unfrozen" }],
     ["its end is not unknown", { type: "resolve", verdict: "retry", by: "user:op", comment: "", output: null }],
     ["nobody can speak of a lease", { type: "started", fence: 1 }],
   ])("%s", (_, happening) => {
@@ -235,7 +235,7 @@ describe("asked again about a parked call", () => {
 
 describe("thawed", () => {
   test("its time in the queue starts anew; nobody waits for that to be written", () => {
-    const outcome = play(admitted(), { type: "thawed" }, 3_600_000);
+    const outcome = play(admitted(), { type: "thawed", reason: "unfrozen" }, 3_600_000);
     expect(outcome.live.call).toMatchObject({ state: "queued", queueDeadlineAt: 4_630_000, enqueuedAt: 1_000_000, notBefore: 1_000_000 });
     expect(outcome.durability).toBe("lazy");
     expect(told(outcome.effects)).toEqual([["queued", 3, { attempt: 1, reason: "unfrozen" }]]);
@@ -245,6 +245,6 @@ describe("thawed", () => {
     const { live } = play(admitted(), assign, 0);
     const turnedDown = playAll(live, [10, { type: "nack", fence: 1, reason: "retry_elsewhere", code: "busy", message: "" }], [10, assign], [20, { type: "nack", fence: 2, reason: "retry_elsewhere", code: "busy", message: "" }]).live;
     expect(turnedDown.call.notBefore).toBe(1_000_120);
-    expect(play(turnedDown, { type: "thawed" }, 50).live.call.queueDeadlineAt).toBe(1_030_120);
+    expect(play(turnedDown, { type: "thawed", reason: "unfrozen" }, 50).live.call.queueDeadlineAt).toBe(1_030_120);
   });
 });

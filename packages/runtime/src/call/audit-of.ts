@@ -30,6 +30,7 @@ export function auditOf(call: Call, action: string, now: number, details?: Reado
     ...(call.workerId === null ? {} : { worker: call.workerId }),
     policy: { decision: call.decision.outcome, ids: call.decision.rules.map((rule) => `${rule.policy}@${rule.version}`) },
     ...(call.approval === null ? {} : { approval: call.approval }),
+    ...(call.cacheKey === null ? {} : { cache: call.cachedFrom === null ? "miss" : "hit" }),
     ...(call.usage === null ? {} : { durationMs: call.usage.durationMs }),
     requestId: call.requestId,
     ...(traceId === undefined ? {} : { traceId }),

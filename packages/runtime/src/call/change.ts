@@ -1,6 +1,6 @@
 // Building blocks of every transition: one draft of a change, with its events, audit records and effects in order.
 import { errorBody, isSafe, type ErrorBody, type ErrorCode } from "@signalbox/protocol";
-import type { Durability, Effect, Live, StepResult } from "./machine.ts";
+import type { CachedResult, Durability, Effect, Live, StepResult } from "./machine.ts";
 import type { Attempt, Call, CallEventType, CallProgress, TerminalState } from "./types.ts";
 import type { AuditDraft } from "./audit-draft.ts";
 import { auditOf } from "./audit-of.ts";
@@ -111,10 +111,23 @@ export function settle(
     ...(error === null ? {} : { code: error.code }),
     ...(change.call.outputHash === null ? {} : { output_hash: change.call.outputHash, output_bytes: change.call.outputBytes }),
     ...(change.call.usage === null ? {} : { duration_ms: change.call.usage.durationMs }),
+    ...(change.call.cachedFrom === null ? {} : { cache: "hit", cached_from: change.call.cachedFrom }),
     ...(more.by === undefined ? {} : { by: more.by }),
   });
   tellAudit(change, more.action ?? "call.settled", { ...(more.by === undefined ? {} : { details: { by: more.by } }), ...more.audit });
   change.effects.push({ type: "tell" });
+}
+
+/** The result of a call that ran is this one's; no attempt, no usage, and the record says whose it is. */
+export function settleCached(change: Change, { from, output }: CachedResult): void {
+  set(change, {
+    cachedFrom: from,
+    outputJson: output.json,
+    outputHash: output.hash,
+    outputBytes: output.bytes,
+    outputIllFormed: output.illFormed,
+  });
+  settle(change, "succeeded", {});
 }
 
 /** Back to the queue in its old place. `ran`: code may have run, so the attempt number grows. */

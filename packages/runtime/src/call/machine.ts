@@ -22,6 +22,12 @@ export interface CheckedResult {
   readonly usage: Usage;
 }
 
+/** The result of an earlier call that answers this one, and which call that was. */
+export interface CachedResult {
+  readonly from: string;
+  readonly output: { readonly json: string; readonly hash: string; readonly bytes: number; readonly illFormed: boolean };
+}
+
 /** Arguments that validation changed before they run, and where (RFC 6901 pointers). */
 export interface EditedArgs {
   readonly argsJson: string;
@@ -54,8 +60,10 @@ export type Happening =
     }
   /** It waited for a slot, and today it may not run any more. */
   | { readonly type: "barred"; readonly error: ErrorBody }
-  /** A freeze was lifted: what it held up gets its time in the queue anew. */
-  | { readonly type: "thawed" }
+  /** A twin of it has run in the meantime: its result is this call's too. */
+  | ({ readonly type: "cached" } & CachedResult)
+  /** A freeze was lifted, or a twin has run for nothing: what was held up gets its time in the queue anew. */
+  | { readonly type: "thawed"; readonly reason: "unfrozen" | "twin_ended" }
   | { readonly type: "assign"; readonly workerId: string; readonly incarnation: string; readonly replica: string }
   | { readonly type: "accepted"; readonly fence: number }
   | { readonly type: "started"; readonly fence: number }

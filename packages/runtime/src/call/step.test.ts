@@ -15,7 +15,7 @@ const happenings: Readonly<Record<string, Happening>> = {
   asked: { type: "asked", approvalId: "apr_2", outcome: "no_handler", args: null, data: {} },
   askedAgain: { type: "asked", approvalId: "apr_2", outcome: null, args: null, data: {} },
   barred: { type: "barred", error },
-  thawed: { type: "thawed" },
+  thawed: { type: "thawed", reason: "unfrozen" },
   rejected: { type: "rejected", error, by: null },
   assign,
   accepted: { type: "accepted", fence: 1 },

@@ -97,6 +97,8 @@ export interface CallIdentity extends CallAllowance {
   readonly admittedAt: number;
   readonly graceMs: number;
   readonly totalDeadlineAt: number | null;
+  /** Names everything its result hangs on (SHA-256, hex); null: the result neither comes from an earlier call nor serves a later one. */
+  readonly cacheKey: string | null;
 }
 
 /** What the machine moves. */
@@ -144,6 +146,8 @@ export interface CallProgress extends CallAllowance {
   readonly outputIllFormed: boolean;
   readonly error: ErrorBody | null;
   readonly usage: Usage | null;
+  /** The call whose result this one was answered with, in place of a run of its own. */
+  readonly cachedFrom: string | null;
   /** The last seq given in this call's event stream; gap-free from 1. */
   readonly eventSeq: number;
 }

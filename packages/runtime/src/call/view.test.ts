@@ -40,6 +40,7 @@ test("every field of a call that succeeded", () => {
       resources: { cpu_ms: 3, peak_memory_bytes: 4_096, egress_bytes: null },
       truncated: {},
       cache: null,
+      cached_from: null,
       decision_id: "dec_1",
       limits: { timeout_ms: 20_000, max_output_bytes: 1_048_576 },
     },
@@ -64,4 +65,10 @@ test("what is only said when it is so: the error, replaced text, the routing out
   const call = { ...admitted().call, state: "failed", error, routingOutcome: "no_handler", outputIllFormed: true } as const;
   expect(JSON.parse(executionJson(call))).toMatchObject({ error, execution: { ill_formed_text_replaced: true, routing_outcome: "no_handler" } });
   expect(JSON.parse(executionJson(succeeded))).not.toHaveProperty("error");
+});
+
+test("what was answered with an earlier result says so, and that it ran nowhere", () => {
+  const hit = { ...succeeded, cacheKey: "k", cachedFrom: "exec_0", workerId: null, usage: null, dispatchedAt: null, startedAt: null };
+  expect(executionBlock(hit)).toMatchObject({ cache: "hit", cached_from: "exec_0", sandbox: null, worker: null, warm: null, duration_ms: null });
+  expect(executionBlock({ ...succeeded, cacheKey: "k" })).toMatchObject({ cache: "miss", cached_from: null });
 });

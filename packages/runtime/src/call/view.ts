@@ -3,12 +3,14 @@ import type { Call } from "./types.ts";
 
 /** The `execution` block: where and how long it ran. Times in ms; queued admission → slot, start slot → code, duration code. */
 export function executionBlock(call: Call): Record<string, unknown> {
+  // What was answered with an earlier result has run nowhere.
+  const hit = call.cachedFrom !== null;
   const block: Record<string, unknown> = {
-    sandbox: call.sandbox ?? (call.executor === "worker" ? "application" : null),
+    sandbox: hit ? null : (call.sandbox ?? (call.executor === "worker" ? "application" : null)),
     worker: call.workerId,
     attempt: call.attempt,
     // A worker of an application runs already; of a box its worker says it.
-    warm: call.sandbox === null ? true : (call.usage?.warm ?? null),
+    warm: hit ? null : call.sandbox === null ? true : (call.usage?.warm ?? null),
     queued_ms: call.dispatchedAt === null ? null : Math.max(0, call.dispatchedAt - call.admittedAt),
     start_ms:
       call.startedAt === null || call.dispatchedAt === null ? null : Math.max(0, call.startedAt - call.dispatchedAt),
@@ -19,7 +21,8 @@ export function executionBlock(call: Call): Record<string, unknown> {
       egress_bytes: null,
     },
     truncated: Object.fromEntries((call.usage?.truncated ?? []).map((channel) => [channel, true])),
-    cache: null,
+    cache: call.cacheKey === null ? null : hit ? "hit" : "miss",
+    cached_from: call.cachedFrom,
     decision_id: call.decision.id,
     limits: { timeout_ms: call.timeoutMs, max_output_bytes: call.resultBytesMax },
   };

@@ -1,5 +1,5 @@
 // Transitions of a call that no worker holds: queued, waiting for an approval, or parked as indeterminate.
-import { begin, done, endError, refused, requeue, set, settle, tellAudit, tellEvent, type Change } from "./change.ts";
+import { begin, done, endError, refused, requeue, set, settle, settleCached, tellAudit, tellEvent, type Change } from "./change.ts";
 import type { ApprovedArgs, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
 import type { Attempt } from "./types.ts";
 
@@ -113,6 +113,13 @@ export function barred(live: Live, event: Of<"barred">, now: number): StepResult
   return done(change, "commit");
 }
 
+/** A twin has run while this one waited for it. */
+export function cached(live: Live, event: Of<"cached">, now: number): StepResult {
+  const change = begin(live, now);
+  settleCached(change, event);
+  return done(change, "commit");
+}
+
 /** Out of the queue, because a rule wants people to say what becomes of a call that nobody could take. */
 export function askedInQueue(live: Live, event: Of<"asked">, now: number): StepResult {
   if (event.outcome === null) return refused("asked_without_outcome");
@@ -137,10 +144,10 @@ export function askedWhileParked(live: Live, event: Of<"asked">, now: number): S
   return done(change, "commit");
 }
 
-export function thawed(live: Live, _event: Of<"thawed">, now: number, limits: MachineLimits): StepResult {
+export function thawed(live: Live, event: Of<"thawed">, now: number, limits: MachineLimits): StepResult {
   const change = begin(live, now);
   set(change, { queueDeadlineAt: Math.max(now, live.call.notBefore) + limits.queueWaitMs });
-  tellEvent(change, "queued", { attempt: live.call.attempt, reason: "unfrozen" });
+  tellEvent(change, "queued", { attempt: live.call.attempt, reason: event.reason });
   return done(change, "lazy");
 }
 

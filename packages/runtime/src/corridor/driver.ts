@@ -1,6 +1,6 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
 import { boxNotProvisioned, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
-import type { Happening, StepResult } from "../call/machine.ts";
+import type { CachedResult, Happening, StepResult } from "../call/machine.ts";
 import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
 import type { Admission, Hub } from "../dispatch/hub.ts";
@@ -95,6 +95,12 @@ export class Driver {
     } finally {
       if (!applied) this.#admittedAt.delete(identity.callId);
     }
+  }
+
+  /** Admits a call that an earlier one's result answers. @throws LedgerUnavailable when nothing could be stored */
+  async answer(admission: Admission, cached: CachedResult): Promise<CommitOutcome> {
+    this.#refuseWhileBehind();
+    return this.#admission(this.#ports.hub.answer(admission, cached, this.#ports.clock.now()));
   }
 
   /** Admits a call that waits for people. @throws LedgerUnavailable when nothing could be stored */

@@ -38,6 +38,7 @@ import { allowanceOf, unheldObligation, type Allowance } from "./obligations.ts"
 import { openingOf } from "./opening.ts";
 import type { Chance, Hash, Meters } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
+import { admitOrAnswer, cacheKeyOf } from "./result-cache.ts";
 import { offError } from "./switches.ts";
 import { waitAtMost } from "./waiters.ts";
 
@@ -297,14 +298,19 @@ async function admitAs(
   await requireHeld(ports, passage, judgement);
   const box = await boxFor(ports, passage, judgement, args);
   const allowance = allowanceOf(judgement.obligations, allowed(passage));
-  const identity = { ...identityOf(ports, passage, decisionOf(judgement), allowance), ...box };
+  const decision = decisionOf(judgement);
+  const identity = { ...identityOf(ports, passage, decision, allowance), ...box, cacheKey: cacheKeyFor(ports, passage, decision, edited, args) };
   const { told, stop } = ports.driver.waiters.listen(waitKey(identity.tenant, identity.callId));
   try {
     const admission = { identity, edited, facts: passage.tool.facts, clearance: heard.clearance };
     const opening = openingOf(ports, identity, edited, judgement);
     const outcome = await storable(
       opening === null
-        ? ports.driver.admit(guards.length === 0 ? admission : { ...admission, beside: { guards, writes: [] } }, since)
+        ? admitOrAnswer(ports, guards.length === 0 ? admission : { ...admission, beside: { guards, writes: [] } }, {
+            cacheTtlMs: passage.tool.version.spec.cacheTtlMs,
+            since,
+            admissible: () => admissible(ports, passage),
+          })
         : ports.driver.park({
             ...admission,
             approvalId: opening.approvalId,
@@ -323,6 +329,13 @@ async function admitAs(
   } finally {
     stop();
   }
+}
+
+function cacheKeyFor(ports: InvokePorts, passage: Passage, decision: Decision, edited: EditedArgs | null, args: unknown): string | null {
+  const { version } = passage.tool;
+  if (!version.spec.pure) return null;
+  const argsHash = edited === null ? passage.inputHash : ports.hash(canonicalJson(args));
+  return cacheKeyOf(ports.hash, version, { decision, argsHash, files: filesText(passage.files) ?? "" });
 }
 
 /** Rules may oblige a call to more than its executor can be held to: then it does not run. */
@@ -472,5 +485,6 @@ function identityOf(ports: InvokePorts, passage: Passage, decision: Decision, al
     graceMs: spec.graceMs,
     resultBytesMax: allowance.resultBytesMax,
     totalDeadlineAt: request.deadlineMs === undefined ? null : now + request.deadlineMs,
+    cacheKey: null,
   };
 }

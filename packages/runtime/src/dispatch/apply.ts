@@ -5,7 +5,7 @@ import { step } from "../call/step.ts";
 import { isParked, isTerminal, type Call, type LateResult } from "../call/types.ts";
 import { isSafe, type FileRef } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
-import { callKey, isFrozen, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
+import { callKey, isHeld, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
 /** What stands in the same unit as a change of a call: the approval that it comes from, or that ends with it. */
@@ -53,7 +53,7 @@ export function apply(
 
 /** When it comes back it is looked at anew, whatever an answer says that is still on its way. */
 function leaveLine(state: HubState, entry: LiveCall, call: Call): void {
-  state.line.remove(entry.laneKey, call);
+  state.line.remove(entry.lineKey, call);
   entry.lookedAt = false;
   entry.askedAbout = false;
 }
@@ -175,7 +175,7 @@ function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], se
     if (effect.type === "send_go") sendGo(state, entry, effect.fence, session);
     else if (effect.type === "avoid") entry.avoid.add(effect.workerId);
     else if (effect.type === "enqueue") {
-      state.line.add(entry.laneKey, entry.live.call);
+      state.line.add(entry.lineKey, entry.live.call);
       state.unplaced.push(entry);
     } else if (effect.type === "attempt_ended") {
       const reason = effect.row.endReason;
@@ -197,14 +197,19 @@ function sendGo(state: HubState, entry: LiveCall, fence: number, session: number
 /** In place of a session id: the Invoke waits for its commit. */
 export const invokePending = -1;
 
-/** The unit is in the ledger: now the world may hear of it. */
-export function stored(state: HubState, ticketId: number, now: number): void {
+/**
+ * The unit is in the ledger: now the world may hear of it.
+ * @returns the call that has ended or parked with it, so that nobody may wait for its run any more
+ */
+export function stored(state: HubState, ticketId: number, now: number): LiveCall | undefined {
   const ticket = closeTicket(state, ticketId);
-  if (ticket === undefined) return;
+  if (ticket === undefined) return undefined;
   for (const effect of ticket.effects) afterStored(state, ticket, effect, now);
   // Only the unit that stores the end lets go of the call; an earlier one may come in when memory has it ended already.
   const { entry, call } = ticket;
-  if (entry !== null && call !== null && isTerminal(call.state)) forget(state, entry);
+  if (entry === null || call === null) return undefined;
+  if (isTerminal(call.state)) forget(state, entry);
+  return isTerminal(call.state) || isParked(call) ? entry : undefined;
 }
 
 function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: number): void {
@@ -281,8 +286,8 @@ export function forget(state: HubState, entry: LiveCall): void {
 }
 
 export function schedule(state: HubState, entry: LiveCall, now: number): void {
-  // What a freeze holds up waits for nobody: only the caller's own deadline goes on.
-  const held = entry.live.call.state === "queued" && isFrozen(state, entry.live.call);
+  // What a freeze or a twin holds up waits for nobody: only the caller's own deadline goes on.
+  const held = entry.live.call.state === "queued" && isHeld(state, entry);
   let at = held ? (entry.live.call.totalDeadlineAt ?? Number.POSITIVE_INFINITY) : nextDueAt(entry.live.call, now);
   // Due already, but held back until its absent worker had its time; else a look in the next instant, never in this one.
   const away = entry.live.call.workerId !== null && sessionOf(state, entry) === undefined;

@@ -1,13 +1,14 @@
 // The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
 import type { Result, WorkerMessage } from "@signalbox/protocol";
-import { admit, deny, park } from "../call/admit.ts";
+import { admit, answered, deny, park } from "../call/admit.ts";
 import { leaseOf } from "../call/lease-of.ts";
-import type { EditedArgs, Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import type { CachedResult, EditedArgs, Effect, Happening, Live, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
+import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
 import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, workerTenantOf, type HubState } from "./state.ts";
@@ -101,7 +102,9 @@ export class Hub {
     const entry = this.#enter(born.live, facts, clearance);
     const effects: Effect[] = [...born.effects];
     // What changed since the rules were asked may forbid it: then it waits for another look.
-    const mayStart = clearance.epoch === state.epoch && !isFrozen(state, born.live.call) && !state.line.waits(entry.laneKey);
+    const role = join(state, entry);
+    const mayStart =
+      role !== "follows" && clearance.epoch === state.epoch && !isFrozen(state, born.live.call) && !state.line.waits(entry.laneKey);
     const session = mayStart ? chooseSession(state, entry, now) : undefined;
     if (session !== undefined) {
       const given = must(step(born.live, assignHappening(state, session), now, state.limits));
@@ -110,10 +113,26 @@ export class Hub {
       effects.push(...given.effects);
       holdSlot(session, entry);
     } else {
-      state.line.add(entry.laneKey, born.live.call);
-      if (!mayStart) state.unplaced.push(entry);
+      state.line.add(entry.lineKey, born.live.call);
+      if (!mayStart && role !== "follows") state.unplaced.push(entry);
     }
     return this.#admitted(entry, effects, beside, now);
+  }
+
+  /** Writes a call that an earlier one's result answers; nothing is dispatched. */
+  answer({ identity, edited, facts, clearance, beside }: Admission, cached: CachedResult, now: number): number {
+    this.#mustBeNew(identity);
+    const born = must(answered(identity, now, { edited, cached }));
+    return this.#admitted(this.#enter(born.live, facts, clearance), born.effects, beside, now);
+  }
+
+  /** Runs of this cache key that have ended, as far as is remembered. A look at the ledger that began before the last one is stale. */
+  endedRuns(tenant: string, cacheKey: string): number {
+    return endedRuns(this.#state, flightKey({ tenant, cacheKey }) ?? "");
+  }
+
+  isFrozen(tenant: string, tool: string): boolean {
+    return isFrozen(this.#state, { tenant, tool });
   }
 
   /** Admits a call that people are asked about first. `beside` opens the approval in the same unit. */
@@ -157,15 +176,17 @@ export class Hub {
     const entry = closeTicket(state, ticket)?.entry;
     if (entry === undefined || entry === null) return;
     const { call } = entry.live;
-    if (call.state === "queued") state.line.remove(entry.laneKey, call);
+    if (call.state === "queued") state.line.remove(entry.lineKey, call);
     forget(state, entry);
+    leave(state, entry, now);
     const session = sessionOf(state, entry);
     if (session !== undefined) letGo(state, session, call.callId, call.fence, now);
     placeWaiting(state, now);
   }
 
   stored(ticket: number, now: number): void {
-    stored(this.#state, ticket, now);
+    const done = stored(this.#state, ticket, now);
+    if (done !== undefined) leave(this.#state, done, now);
     placeWaiting(this.#state, now);
   }
 
@@ -183,9 +204,11 @@ export class Hub {
     const state = this.#state;
     const old = state.calls.get(callKey(tenant, callId));
     if (old !== undefined) {
-      if (old.live.call.state === "queued") state.line.remove(old.laneKey, old.live.call);
+      if (old.live.call.state === "queued") state.line.remove(old.lineKey, old.live.call);
       forget(state, old);
     }
+    // Its twins hear of the row that there is, and not of what memory made of it.
+    if (old !== undefined) leave(state, old, now, row);
     if (row !== undefined && isTerminal(row.state)) state.out.push({ type: "tell", call: row });
     else if (row !== undefined) this.restore(row, facts, now);
     // A worker that was chosen for what did not come to be has not heard of it: its slot is given back.
@@ -207,7 +230,7 @@ export class Hub {
     entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
     state.line.saw(call.startTag);
     if (call.state === "queued") {
-      state.line.add(entry.laneKey, call);
+      state.line.add(entry.lineKey, call);
       dispatchIfFree(state, entry, now);
     }
     const { routingOutcome } = call;
@@ -220,6 +243,8 @@ export class Hub {
     const entry: LiveCall = {
       live,
       laneKey: laneOf(live.call),
+      lineKey: laneOf(live.call),
+      answer: null,
       facts,
       clearance,
       lookedAt: false,

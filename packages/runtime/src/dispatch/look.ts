@@ -3,12 +3,14 @@ import type { ErrorBody } from "@signalbox/protocol";
 import type { Happening } from "../call/machine.ts";
 import { apply, schedule } from "./apply.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
-import { callKey, isFrozen, sessionOf, type HubState } from "./state.ts";
+import { answer } from "./flights.ts";
+import { callKey, isFrozen, isHeld, sessionOf, type HubState } from "./state.ts";
 import type { Clearance, LiveCall } from "./types.ts";
 
 /** A stored instant of the call may have passed. */
 export function look(state: HubState, entry: LiveCall, now: number): void {
   entry.dueAt = Number.POSITIVE_INFINITY;
+  if (entry.answer !== null && !isOverdue(entry, now)) return answer(state, entry, now);
   if (isHeldUp(state, entry, now)) return schedule(state, entry, now);
   if (asksRules(state, entry, now)) return;
   const outcome = apply(state, entry, dueNow(state, entry, now), now);
@@ -36,9 +38,14 @@ function dueNow(state: HubState, entry: LiveCall, now: number): Extract<Happenin
   };
 }
 
-/** A freeze holds it: its time in the queue does not run out, only the caller's own deadline does. */
-function isHeldUp(state: HubState, { live: { call } }: LiveCall, now: number): boolean {
-  return call.state === "queued" && isFrozen(state, call) && (call.totalDeadlineAt === null || call.totalDeadlineAt > now);
+function isOverdue({ live: { call } }: LiveCall, now: number): boolean {
+  return call.totalDeadlineAt !== null && call.totalDeadlineAt <= now;
+}
+
+/** A freeze holds it, or a twin that runs for it: its time in the queue does not run out, only the caller's own deadline does. */
+function isHeldUp(state: HubState, entry: LiveCall, now: number): boolean {
+  const { call } = entry.live;
+  return call.state === "queued" && isHeld(state, entry) && (call.totalDeadlineAt === null || call.totalDeadlineAt > now);
 }
 
 /** Its time in the queue is over, and some rule may want people to say what becomes of it. */
@@ -64,7 +71,8 @@ export function cleared(state: HubState, key: string, found: Clearance | { reado
     if ("error" in found) apply(state, entry, { type: "barred", error: found.error }, now);
     else {
       entry.clearance = found;
-      dispatchIfFree(state, entry, now);
+      if (entry.answer === null) dispatchIfFree(state, entry, now);
+      else answer(state, entry, now);
     }
   }
   goOn(state, entry, now);
@@ -104,7 +112,7 @@ export function thaw(state: HubState, freeze: string, now: number): void {
   state.frozen.delete(freeze);
   for (const entry of held) {
     if (isFrozen(state, entry.live.call)) continue;
-    apply(state, entry, { type: "thawed" }, now);
+    apply(state, entry, { type: "thawed", reason: "unfrozen" }, now);
     state.unplaced.push(entry);
   }
 }

@@ -1,6 +1,6 @@
 // Finds a worker for a call, and a call for a worker that has a free slot.
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
-import { callKey, isFrozen, type HubState } from "./state.ts";
+import { callKey, isFrozen, isHeld, type HubState } from "./state.ts";
 import type { Integrity, LiveCall, Session } from "./types.ts";
 
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
@@ -82,7 +82,7 @@ export function placeWaiting(state: HubState, now: number): void {
 /** Whoever has waited longer goes first: a free worker is given what is next for it, which need not be this call. */
 export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): void {
   for (;;) {
-    if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now || isFrozen(state, entry.live.call)) return;
+    if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now || isHeld(state, entry)) return;
     const session = chooseSession(state, entry, now);
     const before = session?.holding.size;
     if (session === undefined) return;

@@ -3,7 +3,7 @@ import type { Lease } from "@signalbox/protocol";
 import type { Effect } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import { DueHeap } from "./heap.ts";
-import { laneKeyOf, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
+import { laneKeyOf, type Flight, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
 
 /** What goes out once a unit is stored. */
 export interface Ticket {
@@ -46,6 +46,10 @@ export interface HubState {
   readonly frozen: Set<string>;
   /** Routing outcomes on which some rule may have a say. */
   triggers: ReadonlySet<RoutingOutcome>;
+  /** Open calls whose result their twins wait for, by tenant and cache key. */
+  readonly flights: Map<string, Flight>;
+  /** Runs that ended under a key; bounded. */
+  readonly flightsEnded: Map<string, number>;
   /** Before this instant no lease of an absent worker ends: a starting replica lets workers return first. */
   sweepFrom: number;
 }
@@ -71,6 +75,8 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     epoch: 0,
     frozen: new Set(),
     triggers: new Set(),
+    flights: new Map(),
+    flightsEnded: new Map(),
     sweepFrom: startedAt + limits.leaseMs,
   };
 }
@@ -118,6 +124,11 @@ export function boxLaneOf(backend: string): string {
 /** `tenant` may be `platform`, which stands for all of them; an empty tool for all tools. */
 export function freezeKey(tenant: string, tool: string): string {
   return `${tenant}\u0000${tool}`;
+}
+
+/** Whether it waits for nobody who could be late: a freeze, or a twin that runs for it. */
+export function isHeld(state: HubState, entry: LiveCall): boolean {
+  return entry.lineKey !== entry.laneKey || isFrozen(state, entry.live.call);
 }
 
 export function isFrozen({ frozen }: HubState, { tenant, tool }: Pick<Call, "tenant" | "tool">): boolean {

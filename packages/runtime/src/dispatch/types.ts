@@ -1,6 +1,6 @@
 // What the hub takes in and gives out: live calls, connected workers, and orders for the driver.
 import type { Emit, Output, Progress, Result, RuntimeMessage } from "@signalbox/protocol";
-import type { CheckedResult, Happening, Live, MachineLimits } from "../call/machine.ts";
+import type { CachedResult, CheckedResult, Happening, Live, MachineLimits } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 
@@ -77,6 +77,10 @@ export interface Session {
 export interface LiveCall {
   live: Live;
   readonly laneKey: string;
+  /** Where it stands in line: in its own lane, or in one that nobody serves while a twin runs for it. */
+  lineKey: string;
+  /** What a twin has brought, until it is known whether it may be given out. */
+  answer: CachedResult | null;
   readonly facts: ToolFacts;
   clearance: Clearance;
   /** Somebody looks at whether it may still run. */
@@ -96,6 +100,12 @@ export interface LiveCall {
   invokedOn: number;
   readonly avoid: Set<string>;
   dueAt: number;
+}
+
+/** The open call that runs for all of its twins. */
+export interface Flight {
+  readonly leader: LiveCall;
+  readonly followers: Set<LiveCall>;
 }
 
 export type HubOutput =

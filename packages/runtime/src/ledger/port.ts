@@ -208,6 +208,8 @@ export interface Ledger {
 
   getCall(tenant: string, callId: string): Promise<Call | undefined>;
   getCallByKey(tenant: string, project: string, idempotencyKey: string): Promise<Call | undefined>;
+  /** The newest call of this key that succeeded by a run of its own and settled at or after `settledFrom`, whole. */
+  cachedResult(tenant: string, cacheKey: string, settledFrom: number): Promise<Call | undefined>;
   /** Newest first; the cursor is stable under inserts. Rows come without inputJson and outputJson. */
   listCalls(filter: CallFilter, limit: number, cursor?: string): Promise<Page<Call>>;
   /** Every open call, in queue order (startTag, admittedAt), whole; for recovery. */

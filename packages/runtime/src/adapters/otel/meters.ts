@@ -23,6 +23,7 @@ const descriptions: Readonly<Record<string, string>> = {
   sandbox_provision_failures_total: "Calls that a sandbox worker handed back because it could not make their box",
   routing_outcome_total: "Calls or attempts that met one of the four routing outcomes",
   authorization_denied_total: "Requests refused by credential, scope, grant or policy",
+  result_cache_total: "Calls of cacheable tools, by whether an earlier result answered them",
   approval_wait_seconds: "From the opening of an approval to its close, by outcome",
   integrity_violations_total: "Tools that a worker offered and may not run",
   webhook_deliveries_total: "Attempts to deliver to webhooks, by outcome",

@@ -43,6 +43,7 @@ const reads: Reads = {
   outputIllFormed: (row) => row.outputIllFormed,
   error: (row) => row.error,
   usage: (row) => row.usage,
+  cachedFrom: (row) => row.cachedFrom,
   eventSeq: (row) => row.eventSeq,
 };
 

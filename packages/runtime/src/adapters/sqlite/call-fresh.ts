@@ -47,6 +47,7 @@ const untouched: { readonly [Field in keyof Untouched]: string } = {
   outputIllFormed: "0",
   error: "NULL",
   usage: "NULL",
+  cachedFrom: "NULL",
 };
 
 export function isFresh(row: Call): boolean {
@@ -71,7 +72,8 @@ export function isFresh(row: Call): boolean {
     row.outputJson === null &&
     row.outputHash === null &&
     row.error === null &&
-    row.usage === null
+    row.usage === null &&
+    row.cachedFrom === null
   );
 }
 
@@ -121,6 +123,7 @@ export function freshValues(row: Call): SQLInputValue[] {
     row.admittedAt,
     row.graceMs,
     row.totalDeadlineAt,
+    row.cacheKey,
     row.timeoutMs,
     row.resultBytesMax,
     row.state,

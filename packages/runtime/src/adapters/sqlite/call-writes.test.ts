@@ -93,6 +93,7 @@ function progressIn<State extends Call["state"]>(
     outputIllFormed: fc.boolean(),
     error: maybe(error),
     usage: maybe(fc.record({ durationMs: fc.constantFrom(1, 2.5) })),
+    cachedFrom: maybe(word),
   });
   return fc.tuple(rest, output).map(([one, result]) => ({ ...one, ...result }));
 }
@@ -120,6 +121,7 @@ const untouched = {
   outputIllFormed: false,
   error: null,
   usage: null,
+  cachedFrom: null,
 } as const;
 
 const fresh = progressIn(["queued", "dispatched", "awaiting_approval"]).map((any) => ({ ...any, ...untouched }));

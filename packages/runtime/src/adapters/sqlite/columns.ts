@@ -62,6 +62,7 @@ export const callIdentityColumns = columnsOf<Omit<CallIdentity, keyof CallAllowa
   admittedAt: "number",
   graceMs: "number",
   totalDeadlineAt: "number",
+  cacheKey: "text",
 });
 
 export const callProgressColumns = columnsOf<CallProgress>({
@@ -101,6 +102,7 @@ export const callProgressColumns = columnsOf<CallProgress>({
   outputIllFormed: "flag",
   error: "json",
   usage: "json",
+  cachedFrom: "text",
   eventSeq: "number",
 });
 

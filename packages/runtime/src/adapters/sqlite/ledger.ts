@@ -216,6 +216,10 @@ export class SqliteLedger implements Ledger {
     return this.#read(() => this.#parts.calls.getCallByKey(tenant, project, idempotencyKey));
   }
 
+  cachedResult(tenant: string, cacheKey: string, settledFrom: number) {
+    return this.#read(() => this.#parts.calls.cachedResult(tenant, cacheKey, settledFrom));
+  }
+
   listCalls(filter: CallFilter, limit: number, cursor?: string) {
     return this.#read(() => this.#parts.calls.listCalls(filter, atMost(limit), cursor));
   }

@@ -14,6 +14,7 @@ import {
   type Column,
   type SqlRow,
 } from "./columns.ts";
+import { servesLaterSql } from "./cache-schema.ts";
 import { conditions, pageOf } from "./paging.ts";
 import { notSucceededSql } from "./schema.ts";
 
@@ -61,6 +62,13 @@ export function callReads(prepared: Prepared) {
     getCall: (tenant: string, callId: string) => oneCall("c.tenant = ? AND c.call_id = ?", tenant, callId),
     getCallByKey: (tenant: string, project: string, key: string) =>
       oneCall("c.tenant = ? AND c.project = ? AND c.idempotency_key = ?", tenant, project, key),
+    cachedResult(tenant: string, cacheKey: string, settledFrom: number): Call | undefined {
+      const newest = prepared(
+        `SELECT call_id FROM calls WHERE tenant = ? AND cache_key = ? AND settled_at >= ? AND ${servesLaterSql}
+          ORDER BY settled_at DESC LIMIT 1`,
+      ).get(tenant, cacheKey, settledFrom);
+      return newest === undefined ? undefined : oneCall("c.tenant = ? AND c.call_id = ?", tenant, String(newest["call_id"]));
+    },
     listCalls(filter: CallFilter, limit: number, cursor?: string): Page<Call> {
       const where = conditions()
         .equal("tenant", filter.tenant)
