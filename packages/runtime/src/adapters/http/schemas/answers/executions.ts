@@ -30,7 +30,8 @@ export const executionBlock = z
     truncated: z
       .partialRecord(z.enum(["stdout", "stderr"]), z.literal(true))
       .describe("Outputs of which only the beginning was passed on"),
-    cache: z.string().nullable().describe("How the result cache served it; null: it did not"),
+    cache: z.enum(["hit", "miss"]).nullable().describe("Whether an earlier result answered it; null: its tool or its rules keep it out of the cache"),
+    cached_from: z.string().nullable().describe("The call whose result this is; null: it ran itself"),
     decision_id: z.string().describe("Names the decision in the audit"),
     limits: z.strictObject({
       timeout_ms: count.describe("Time to run"),
