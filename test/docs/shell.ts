@@ -1,0 +1,179 @@
+// A shell in a folder of its own, as a reader of the docs has it: `signalbox` is the built command line, and nobody else's ports are used.
+import { spawn } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { setTimeout as after } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+export const repo = fileURLToPath(new URL("../..", import.meta.url));
+const bin = join(repo, "packages/runtime/bin/signalbox.js");
+
+/** What a page may say of ports; the shell has its own in their place. */
+const shownPorts = { http: "127.0.0.1:8080", grpc: "127.0.0.1:9090" } as const;
+
+const commandMsMax = 40_000;
+const outputMsMax = 20_000;
+const endMsMax = 8_000;
+const lookEveryMs = 25;
+
+export interface Ran {
+  readonly code: number;
+  readonly printed: readonly string[];
+}
+
+export interface Running {
+  /** What it has printed up to now. */
+  printed(): readonly string[];
+  /** @returns whether it became so in time */
+  until(isSo: (printed: readonly string[]) => boolean): Promise<boolean>;
+}
+
+export interface Shell {
+  readonly folder: string;
+  /** To its end. @throws Error when it takes too long */
+  run(command: string): Promise<Ran>;
+  /** In the background. */
+  start(command: string): Promise<Running>;
+  /** Ends everything that was started, and takes the folder away. */
+  close(): Promise<void>;
+}
+
+export async function openShell(): Promise<Shell> {
+  const place = mkdtempSync(join(tmpdir(), "signalbox-docs-"));
+  const [http, grpc] = await freePorts();
+  const ports = { http: `127.0.0.1:${http}`, grpc: `127.0.0.1:${grpc}` };
+  const folder = furnish(place);
+  const bash = spawn("bash", ["--noprofile", "--norc", "-s"], {
+    cwd: folder,
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore", "pipe"],
+    env: environment(place, folder, {
+      DOCS_PORTS: `--port ${http} --grpc-port ${grpc}`,
+      // Where a worker goes that is not told otherwise.
+      SIGNALBOX_WORKER_ADDRESS: ports.grpc,
+    }),
+  });
+  const { stdin } = bash;
+  if (stdin === null) throw new Error("bash did not start");
+  const ends = createInterface({ input: bash.stdio[3] as Readable })[Symbol.asyncIterator]();
+  const gone = new Promise<void>((resolve) => bash.once("exit", () => resolve()));
+  let count = 0;
+
+  const tell = async (command: string, logFile: string): Promise<number> => {
+    // By eval, so that a command that is no command ends itself and not the shell.
+    const quoted = `'${realPorts(command, ports).replaceAll("'", String.raw`'\''`)}'`;
+    stdin.write(`eval ${quoted} >'${logFile}' 2>&1 </dev/null 3>&-\nprintf '%s\\n' "$?" >&3\n`);
+    const said = await Promise.race([ends.next(), after(commandMsMax, undefined, { ref: false })]);
+    if (said === undefined) throw new Error(`still running after ${commandMsMax / 1000} s: ${command}`);
+    if (said.done === true) throw new Error(`the shell ended at: ${command}`);
+    return Number(said.value);
+  };
+  const readLog = (file: string): readonly string[] => linesOf(asShown(readFileSync(file, "utf8"), ports, folder));
+  const nextLog = (): string => join(place, "logs", `${++count}.log`);
+
+  return {
+    folder,
+    async run(command) {
+      const logFile = nextLog();
+      const code = await tell(command, logFile);
+      return { code, printed: readLog(logFile) };
+    },
+    async start(command) {
+      const logFile = nextLog();
+      await tell(command.trimEnd().endsWith("&") ? command : `${command} &`, logFile);
+      const printed = (): readonly string[] => readLog(logFile);
+      return {
+        printed,
+        async until(isSo) {
+          const giveUpAt = performance.now() + outputMsMax;
+          while (performance.now() < giveUpAt) {
+            if (isSo(printed())) return true;
+            await after(lookEveryMs);
+          }
+          return isSo(printed());
+        },
+      };
+    },
+    async close() {
+      const { pid } = bash;
+      if (pid !== undefined) await endGroup(pid, gone);
+      rmSync(place, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** The folder looks like the repository to whoever stands in it, with examples that may be changed. */
+function furnish(place: string): string {
+  const folder = join(place, "signalbox");
+  const shims = join(place, "bin");
+  for (const one of [folder, shims, join(place, "logs"), join(place, "home")]) mkdirSync(one);
+  for (const name of ["packages", "node_modules", "package.json"]) symlinkSync(join(repo, name), join(folder, name));
+  cpSync(join(repo, "examples"), join(folder, "examples"), { recursive: true });
+  const shim = (name: string, text: string): void => {
+    writeFileSync(join(shims, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(shims, name), 0o755);
+  };
+  shim(
+    "signalbox",
+    `[ "$1" = dev ] && { shift; set -- dev $DOCS_PORTS "$@"; }\nexec '${process.execPath}' '${bin}' "$@"`,
+  );
+  shim("npx", `[ "$1" = signalbox ] || { echo "npx of $1 is not meant here" >&2; exit 127; }\nexec "$@"`);
+  return folder;
+}
+
+function environment(place: string, folder: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const path = [join(place, "bin"), dirname(process.execPath), process.env["PATH"] ?? ""].join(":");
+  return { PATH: path, HOME: join(place, "home"), PWD: folder, LANG: "C.UTF-8", TMPDIR: place, ...more };
+}
+
+/** Asks, and then does not ask any more. */
+async function endGroup(pid: number, gone: Promise<void>): Promise<void> {
+  const signal = (name: NodeJS.Signals | 0): boolean => {
+    try {
+      process.kill(-pid, name);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const giveUpAt = performance.now() + endMsMax;
+  signal("SIGTERM");
+  process.kill(pid, "SIGKILL");
+  await gone;
+  while (signal(0) && performance.now() < giveUpAt) await after(lookEveryMs);
+  signal("SIGKILL");
+}
+
+async function freePorts(): Promise<readonly [number, number]> {
+  const servers = [createServer(), createServer()];
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) =>
+          server.once("error", reject).listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)),
+        ),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return [ports[0] ?? 0, ports[1] ?? 0];
+}
+
+type Ports = Readonly<Record<"http" | "grpc", string>>;
+
+function realPorts(command: string, ports: Ports): string {
+  return command.replaceAll(shownPorts.http, ports.http).replaceAll(shownPorts.grpc, ports.grpc);
+}
+
+function asShown(text: string, ports: Ports, folder: string): string {
+  return text.replaceAll(ports.http, shownPorts.http).replaceAll(ports.grpc, shownPorts.grpc).replaceAll(folder, "…");
+}
+
+function linesOf(text: string): readonly string[] {
+  const lines = text.split("\n").map((line) => line.trimEnd());
+  while (lines.at(-1) === "") lines.pop();
+  return lines;
+}
