@@ -51,6 +51,8 @@ export interface DevOptions {
   readonly enable?: readonly string[];
   /** Lets webhooks go to loopback and private networks. */
   readonly allowPrivateWebhooks?: boolean;
+  /** Exact origins of web pages that may ask from a browser. */
+  readonly corsOrigins?: readonly string[];
   readonly drainMs?: number;
   /** How long a call may wait for a worker; 30 s unless said otherwise. */
   readonly queueWaitMs?: number;
@@ -249,6 +251,7 @@ async function openDoors(runtime: Runtime, options: DevOptions, log: Log): Promi
     log: options.log === "json" ? log : { info: () => undefined, error: (fields, message) => log.error({ ...fields }, message) },
     // The door refuses by itself; asking once more writes the refusal down.
     onForbidden: (asked, scope) => runtime.refusals.requireScope(asked.principal, scope, asked.requestId).catch(() => undefined),
+    corsOrigins: options.corsOrigins ?? [],
   });
   try {
     const { port: httpPort } = await http.listen();

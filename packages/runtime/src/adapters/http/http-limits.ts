@@ -19,6 +19,8 @@ export const httpLimits = {
   /** After a refusal: how long, and how much of, the rest of a body is read and thrown away so that the caller can read the answer. */
   lingerMs: 2_000,
   lingerBytesMax: 8 * MiB,
+  /** How long a browser may go by the answer to a preflight. */
+  preflightAgeS: 600,
   cursorCharsMax: 1_024,
   /** Why a person brakes, quarantines or releases. */
   reasonCharsMax: 500,

@@ -12,6 +12,7 @@ import { bearerToken } from "./auth.ts";
 import { bodyStream } from "./body-stream.ts";
 import { bodyKind, CallerGone, parseBody, readBody } from "./body.ts";
 import { answerClientError } from "./client-error.ts";
+import { crossOrigin } from "./cors.ts";
 import { asSignalboxError, errorAnswer } from "./errors.ts";
 import { httpLimits } from "./http-limits.ts";
 import type { HttpLimits } from "./http-limits.ts";
@@ -44,6 +45,8 @@ export interface HttpDoorOptions {
   readonly metricsOpen?: boolean;
   /** As in {@link Gate}; nobody is told when it is left out. */
   readonly onForbidden?: Gate["onForbidden"];
+  /** Exact origins of web pages that may ask from a browser; none if left out. */
+  readonly corsOrigins?: readonly string[];
   readonly bounds?: Partial<HttpLimits>;
 }
 
@@ -75,7 +78,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   const bounds = { ...httpLimits, ...options.bounds };
   const newRequestId = (): string => makeId("req", now(), random(10));
   const door: Door = { service, log, bounds, onForbidden, newRequestId, closing: false };
-  const app = listener(door);
+  const app = listener(door, new Set(options.corsOrigins));
   for (const route of routeTable) {
     if (route.scope !== null) addGuarded(app, door, route);
     else addOpen(app, door, route, metricsOpen ? undefined : route.scopeOffLoopback);
@@ -104,7 +107,7 @@ function isLoopback(host: string): boolean {
 }
 
 /** fastify as a listener and a router alone: its parsers, validators, serializers and log stay out of the way. */
-function listener(door: Door): FastifyInstance {
+function listener(door: Door, origins: ReadonlySet<string>): FastifyInstance {
   const { bounds } = door;
   const app = fastify({
     logger: false,
@@ -135,6 +138,11 @@ function listener(door: Door): FastifyInstance {
   );
   app.addHook("onRequest", (request, reply, done) => {
     beginPassage(door.log, door.newRequestId, request, reply);
+    if (origins.size > 0) {
+      const preflight = crossOrigin(origins, methodsAt, request, reply);
+      if (preflight !== undefined)
+        return sendAnswer(door, { status: 204, text: "", headers: preflight }, request, reply);
+    }
     // Before the body is looked at: what has no route has no reason to be read.
     done(request.is404 ? routeNotFound(request.method, request.url) : undefined);
   });

@@ -48,6 +48,7 @@ test("it says what runs where, and the three commands to type next", async () =>
       enable: ["code.run"],
       acceptWatchedLimits: false,
       allowPrivateWebhooks: false,
+      corsOrigins: [],
     },
   ]);
   expect(run.out()).toBe(`signalbox is running   Ctrl-C stops it
@@ -86,6 +87,7 @@ test("--json is one line when it is ready", async () => {
       enable: ["code.run"],
       acceptWatchedLimits: false,
       allowPrivateWebhooks: false,
+      corsOrigins: [],
       drainMs: 5_000,
       log: "silent",
     },
@@ -147,6 +149,22 @@ test("a start that fails is an error with code 1", async () => {
   const run = startCli(["dev"], { compose });
   expect(await run.ended).toBe(1);
   expect(run.err()).toBe("error: port 8080 is taken: choose another one with --port\n");
+});
+
+test("--cors-origin takes exact origins, any number of them, and no star", async () => {
+  const { compose, started, finish } = scriptedRuntime();
+  finish();
+  const origins = ["https://app.example.com", "http://localhost:5173"];
+  const flags = origins.flatMap((origin) => ["--cors-origin", origin]);
+  expect(await startCli(["dev", ...flags], { compose, cwd: "/srv" }).ended).toBe(0);
+  expect(started[0]?.corsOrigins).toEqual(origins);
+  for (const origin of ["*", "https://app.example.com/", "app.example.com"]) {
+    const wrong = startCli(["dev", "--cors-origin", origin], { compose, cwd: "/srv" });
+    expect(await wrong.ended).toBe(2);
+    expect(wrong.err()).toBe(
+      `error: --cors-origin takes one exact origin, not "${origin}"\nnext:  write it as browsers send it, without a path or a slash at its end: https://app.example.com\n`,
+    );
+  }
 });
 
 test.each([

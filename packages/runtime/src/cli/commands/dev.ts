@@ -1,6 +1,7 @@
 // `signalbox dev`: the whole runtime in one process, for one machine, until Ctrl-C.
 import type { Command } from "commander";
 import { join, relative, resolve } from "node:path";
+import { exactOrigin } from "../../adapters/http/cors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { CliError } from "../failure.ts";
 import type { DevRuntime } from "../../compose.ts";
@@ -22,6 +23,7 @@ interface DevFlags {
   readonly enable: string;
   readonly acceptWatchedLimits?: boolean;
   readonly allowPrivateWebhooks?: boolean;
+  readonly corsOrigin: readonly string[];
   readonly queueWait?: string;
   readonly drain?: string;
   readonly log?: string;
@@ -53,6 +55,12 @@ export function addDev(program: Command, runs: Runs): void {
     )
     .option("--accept-watched-limits", "take boxes whose limits are watched, not enforced, where there are no control groups")
     .option("--allow-private-webhooks", "let webhooks go to this machine and to private networks")
+    .option(
+      "--cors-origin <origin>",
+      "let web pages of this origin ask, like https://app.example.com; can be given again",
+      collect,
+      [],
+    )
     .option("--queue-wait <duration>", "how long a call may wait for a worker (30s)")
     .option("--drain <duration>", "how long a stop waits for calls that run")
     .option(
@@ -79,6 +87,7 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     enable: enableFlag(flags.enable),
     acceptWatchedLimits: flags.acceptWatchedLimits === true,
     allowPrivateWebhooks: flags.allowPrivateWebhooks === true,
+    corsOrigins: flags.corsOrigin.map(originFlag),
     ...drainFlag(flags.drain),
     ...queueWaitFlag(flags.queueWait),
     ...logFlag(flags.log),
@@ -119,6 +128,14 @@ function enableFlag(text: string): readonly string[] {
   const unknown = names.find((name) => !switches.includes(name));
   if (unknown !== undefined) throw new CliError(`--enable takes ${switches.join(", ")} or none, not "${unknown}"`);
   return names;
+}
+
+function originFlag(text: string): string {
+  const origin = exactOrigin(text);
+  if (origin !== undefined) return origin;
+  throw new CliError(`--cors-origin takes one exact origin, not "${text}"`, {
+    next: "write it as browsers send it, without a path or a slash at its end: https://app.example.com",
+  });
 }
 
 function queueWaitFlag(text: string | undefined): { readonly queueWaitMs?: number } {
