@@ -1,4 +1,5 @@
 // Follows calls: reads their events as they come, and comes back for the rest when the connection breaks.
+import { timeInWords } from "@signalbox/protocol";
 import { segment, spliced } from "./ask.ts";
 import type { AskOptions } from "./ask.ts";
 import type { UntypedRequest } from "./call-types.ts";
@@ -179,7 +180,7 @@ async function open(
     signal?.throwIfAborted();
     return brokenOff(
       settings,
-      timeout.aborted ? `no answer within ${settings.requestTimeoutMs} ms` : reasonOf(cause),
+      timeout.aborted ? `no answer within ${timeInWords(settings.requestTimeoutMs)}` : reasonOf(cause),
       cause,
     );
   } finally {
@@ -216,7 +217,7 @@ async function watch(ports: TransportPorts, { alive, closing }: Opened): Promise
     alive.heard = false;
     await ports.sleep(silentMsMax, closing.signal);
   }
-  closing.abort(new Error(`nothing came for ${silentMsMax} ms`));
+  closing.abort(new Error(`nothing came for ${timeInWords(silentMsMax)}`));
 }
 
 const known: ReadonlySet<string> = new Set<CallStreamEvent["type"]>([

@@ -1,4 +1,5 @@
 // Sends one request and reads one answer; repeats it only where a repeat cannot do anything twice.
+import { timeInWords } from "@signalbox/protocol";
 import { apiError, SignalboxApiError } from "./errors.ts";
 import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
 import type { RetryOptions, RetrySettings } from "./retry.ts";
@@ -102,7 +103,7 @@ async function sendOnce(
     return { response, text: await readText(response) };
   } catch (cause) {
     request.signal?.throwIfAborted();
-    throw unreachable(settings, timeout.aborted ? `no answer within ${limitMs} ms` : reasonOf(cause), cause);
+    throw unreachable(settings, timeout.aborted ? `no answer within ${timeInWords(limitMs)}` : reasonOf(cause), cause);
   }
 }
 

@@ -45,6 +45,9 @@ export type {
   WorkerMessage,
 } from "./work.ts";
 
+// Words
+export { timeInWords } from "./time-in-words.ts";
+
 // JSON
 export { parseWithBigInts, stringifyWithBigInts } from "./json/bigint.ts";
 export { canonicalJson } from "./json/canonical.ts";

@@ -334,7 +334,7 @@ describe("stopping", () => {
         ...cancelled,
         error: {
           code: "stopped_after_timeout",
-          message: "the handler was stopped after its 2000 ms",
+          message: "the handler was stopped after its 2 s",
           retryable: false,
         },
         usage: { durationMs: 3_500 },

@@ -12,6 +12,7 @@ import {
   type Result,
   type ResultAck,
   type SecretGrant,
+  timeInWords,
 } from "@signalbox/protocol";
 import { handlerKey, say, type CoreState, type LiveCall, type WorkerInput } from "./core-types.ts";
 import { charsOf } from "./done-window.ts";
@@ -283,7 +284,7 @@ function handBack(
 /** The confirmed stop; what the handler threw on its way out says nothing about the tool. */
 function stopped(base: Omit<Result, "status">, live: LiveCall): Result {
   if (live.stop !== "timeout") return { ...base, status: "cancelled" };
-  const message = `the handler was stopped after its ${live.invoke.timeoutMs} ms`;
+  const message = `the handler was stopped after its ${timeInWords(live.invoke.timeoutMs)}`;
   return { ...base, status: "cancelled", error: { code: "stopped_after_timeout", message, retryable: false } };
 }
 

@@ -47,7 +47,7 @@ describe("registering", () => {
     worker.at(1_000).take({ type: "connected" });
     expect(worker.at(10_999).take({ type: "tick" })).toEqual([]);
     expect(worker.at(11_000).take({ type: "tick" })).toEqual([
-      { type: "reconnect", to: "", reason: "Register was not answered within 10000 ms" },
+      { type: "reconnect", to: "", reason: "Register was not answered within 10 s" },
     ]);
   });
 

@@ -8,6 +8,7 @@ import {
   type Register,
   type Registered,
   type Resync,
+  timeInWords,
 } from "@signalbox/protocol";
 import {
   letGo,
@@ -209,7 +210,7 @@ function flushBacklog(state: CoreState): void {
 
 function beat(state: CoreState, nowMs: number): void {
   if (state.link === "registering" && nowMs - state.registeringSinceMs >= registerMsMax) {
-    state.out.push({ type: "reconnect", to: "", reason: `Register was not answered within ${registerMsMax} ms` });
+    state.out.push({ type: "reconnect", to: "", reason: `Register was not answered within ${timeInWords(registerMsMax)}` });
     state.registeringSinceMs = nowMs;
   }
   if (state.link !== "online" || nowMs < state.nextHeartbeatAtMs) return;

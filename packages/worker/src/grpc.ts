@@ -1,6 +1,6 @@
 // The worker's door: the gRPC stream to the runtime, and the clocks, chance, timers and log of this process.
 import { Client, credentials, Metadata, status, type ChannelCredentials, type ClientDuplexStream } from "@grpc/grpc-js";
-import { createBatch, createOutbox, limits, weigh, workService, type FromRuntime, type WorkerMessage } from "@signalbox/protocol";
+import { createBatch, createOutbox, limits, weigh, workService, type FromRuntime, type WorkerMessage, timeInWords } from "@signalbox/protocol";
 import { ConnectRefused, type WorkerStream, type World } from "./ports.ts";
 
 export interface TlsOptions {
@@ -62,7 +62,7 @@ export async function connectGrpc(options: GrpcOptions): Promise<WorkerStream> {
 function acceptance(call: Call): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new Error(`no answer within ${connectMsMax} ms`));
+      reject(new Error(`no answer within ${timeInWords(connectMsMax)}`));
       call.cancel();
     }, connectMsMax);
     call.on("error", (error) => {

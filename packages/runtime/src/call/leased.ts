@@ -1,5 +1,5 @@
 // Transitions of a call that a worker holds (dispatched, running): answers, stops, losses and deadlines.
-import { boxNotProvisioned, isSafe } from "@signalbox/protocol";
+import { boxNotProvisioned, isSafe, timeInWords } from "@signalbox/protocol";
 import { auditOf } from "./audit-of.ts";
 import { begin, done, endError, endLease, refused, requeue, set, settle, tellEvent, type Change } from "./change.ts";
 import type { CheckedResult, Effect, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
@@ -298,7 +298,7 @@ function by(change: Change): { by?: string } {
 }
 
 function timeoutMessage(timeoutMs: number, stop: StopReason | null): string {
-  return stop === "total_deadline" ? "the call's total deadline passed" : `the call ran longer than its timeout of ${timeoutMs} ms`;
+  return stop === "total_deadline" ? "the call's total deadline passed" : `the call ran longer than its timeout of ${timeInWords(timeoutMs)}`;
 }
 
 function lostMessage(outcome: RoutingOutcome): string {

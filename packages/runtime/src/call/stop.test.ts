@@ -150,7 +150,7 @@ describe("timeout", () => {
     const { call } = play(timingOut(safe), answer, 25_000).live;
     expect(call).toMatchObject({
       state: "timed_out",
-      error: { code: "timeout", message: "the call ran longer than its timeout of 20000 ms", retryable: true, details: { stop_confirmed: true } },
+      error: { code: "timeout", message: "the call ran longer than its timeout of 20 s", retryable: true, details: { stop_confirmed: true } },
     });
   });
 

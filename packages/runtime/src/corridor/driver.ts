@@ -1,5 +1,5 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
-import { boxNotProvisioned, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
+import { boxNotProvisioned, timeInWords, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { CachedResult, Happening, StepResult } from "../call/machine.ts";
 import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
@@ -191,7 +191,7 @@ export class Driver {
     this.#streams.set(id, stream);
     hub.connect(id, identity, clock.now());
     const stopWaiting = clock.after(registerMsMax, () => {
-      if (!hub.isRegistered(id)) stream.close(`the worker did not register within ${registerMsMax} ms`);
+      if (!hub.isRegistered(id)) stream.close(`the worker did not register within ${timeInWords(registerMsMax)}`);
     });
     stream.listen({
       message: (message) => {

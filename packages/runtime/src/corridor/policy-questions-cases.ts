@@ -1,5 +1,5 @@
 // Runs a file of cases against the policies in force, with candidates put over them as if they were published.
-import { SignalboxError } from "@signalbox/protocol";
+import { SignalboxError, timeInWords } from "@signalbox/protocol";
 import type { Problem } from "../document/problems.ts";
 import { policyBounds } from "../policy/bounds.ts";
 import { readCases, runCases, type CaseResult, type PolicyCase } from "../policy/cases.ts";
@@ -98,7 +98,7 @@ function newPace(clock: Clock): () => Promise<void> {
   return async () => {
     const now = clock.monotonic();
     if (now - began > policyBounds.casesMsMax) {
-      const text = `the cases took longer than ${policyBounds.casesMsMax} ms: send fewer at a time`;
+      const text = `the cases took longer than ${timeInWords(policyBounds.casesMsMax)}: send fewer at a time`;
       throw new SignalboxError("invalid_input", text, { details: { limit_ms: policyBounds.casesMsMax } });
     }
     if (now - since < policyBounds.casesSliceMs) return;

@@ -1,4 +1,5 @@
 // Readers for the parts that documents are made of; each notes what is wrong and goes on, so that all problems are seen.
+import { timeInWords } from "@signalbox/protocol";
 import { documentBounds } from "./bounds.ts";
 import { didYouMean } from "./nearest.ts";
 import { isRecord, refuse, shown, under, type Notes } from "./problems.ts";
@@ -91,21 +92,27 @@ export interface Range {
   readonly max: number;
 }
 
-/** `unit` words the bounds: `at most 86400000 ms`. */
-function ranged(reading: Reading, path: string, range: Range, unit: string, notes: Notes): number | undefined {
+/** `inWords` says the bounds: `at most 24 h`. */
+function ranged(
+  reading: Reading,
+  path: string,
+  range: Range,
+  inWords: (bound: number) => string,
+  notes: Notes,
+): number | undefined {
   if (!reading.ok) refuse(notes, path, reading.message, reading.hint);
-  else if (reading.value < range.min) refuse(notes, path, `must be at least ${range.min}${unit}`);
-  else if (reading.value > range.max) refuse(notes, path, `must be at most ${range.max}${unit}`);
+  else if (reading.value < range.min) refuse(notes, path, `must be at least ${inWords(range.min)}`);
+  else if (reading.value > range.max) refuse(notes, path, `must be at most ${inWords(range.max)}`);
   else return reading.value;
   return undefined;
 }
 
 export function readDuration(value: unknown, path: string, range: Range, notes: Notes): number | undefined {
-  return ranged(parseDuration(value), path, range, " ms", notes);
+  return ranged(parseDuration(value), path, range, timeInWords, notes);
 }
 
 export function readSize(value: unknown, path: string, range: Range, notes: Notes): number | undefined {
-  return ranged(parseSize(value), path, range, " bytes", notes);
+  return ranged(parseSize(value), path, range, (bytes) => `${bytes} bytes`, notes);
 }
 
 export function readInteger(value: unknown, path: string, range: Range, notes: Notes): number | undefined {
@@ -113,7 +120,7 @@ export function readInteger(value: unknown, path: string, range: Range, notes: N
     typeof value === "number" && Number.isSafeInteger(value)
       ? { ok: true, value }
       : { ok: false, message: `must be a whole number, not ${shown(value)}`, hint: `${range.min} to ${range.max}` };
-  return ranged(reading, path, range, "", notes);
+  return ranged(reading, path, range, String, notes);
 }
 
 export function readBoolean(value: unknown, path: string, notes: Notes): boolean | undefined {

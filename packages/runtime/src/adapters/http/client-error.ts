@@ -1,7 +1,7 @@
 // Answers what never became a request: broken HTTP, headers that are too large, bytes that come too slowly.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { SignalboxError } from "@signalbox/protocol";
+import { SignalboxError, timeInWords } from "@signalbox/protocol";
 import { jsonType } from "./answer.ts";
 import { errorAnswer } from "./errors.ts";
 import type { HttpLimits } from "./http-limits.ts";
@@ -44,7 +44,7 @@ function answerInWork(socket: Socket): ServerResponse | undefined {
 
 function wordsFor(code: string | undefined, bounds: HttpLimits): string {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return `the request did not arrive in time; send its headers within ${bounds.headersWaitMs} ms and the whole of it within ${bounds.requestWaitMs} ms`;
+    return `the request did not arrive in time; send its headers within ${timeInWords(bounds.headersWaitMs)} and the whole of it within ${timeInWords(bounds.requestWaitMs)}`;
   }
   if (code === "HPE_HEADER_OVERFLOW")
     return `the headers of the request are larger than ${bounds.headerBytesMax} bytes`;

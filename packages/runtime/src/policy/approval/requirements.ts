@@ -1,4 +1,5 @@
 // What an approval may ask for: bounds on the requirements, and what an escalation makes of them.
+import { timeInWords } from "@signalbox/protocol";
 import { approvalLimits, type ApprovalRequirements, type ApprovalSubject, type Route } from "./types.ts";
 
 function isCount(value: number, max: number): boolean {
@@ -13,7 +14,7 @@ export function requirementsProblem(wanted: ApprovalRequirements, kind: Approval
   const bad = routes.find(({ quorum }) => !isCount(quorum, approvalLimits.quorumMax));
   if (bad !== undefined)
     return `route "${bad.route}": approvals is a whole number from 1 to ${approvalLimits.quorumMax}`;
-  if (!isCount(timeoutMs, approvalLimits.timeoutMsMax)) return `timeout is 1 to ${approvalLimits.timeoutMsMax} ms`;
+  if (!isCount(timeoutMs, approvalLimits.timeoutMsMax)) return `timeout is 1 ms to ${timeInWords(approvalLimits.timeoutMsMax)}`;
   if (onTimeout === "escalate" && (escalateTo === null || escalateTo === ""))
     return "on_timeout: escalate needs escalate_to";
   if (reason.length > approvalLimits.reasonCharsMax)

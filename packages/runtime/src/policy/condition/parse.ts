@@ -1,7 +1,7 @@
 // Parses the text of a condition and turns the parser's tree into ours, refusing everything that is not known.
 import { parse } from "@bufbuild/cel";
 import { RE2JS } from "re2js";
-import { cutText } from "@signalbox/protocol";
+import { cutText, timeInWords } from "@signalbox/protocol";
 import { didYouMean } from "../../document/nearest.ts";
 import { parseDuration } from "../../document/units.ts";
 import { policyBounds } from "../bounds.ts";
@@ -325,7 +325,7 @@ function windowOf(reading: Reading, args: readonly Expr[]): Node {
   if (!length.ok)
     throw new Refusal(`calls.window(${JSON.stringify(text.slice(0, 60))}) ${length.message}`, length.hint);
   if (length.value < windowMsMin || length.value > windowMsMax)
-    throw new Refusal(`calls.window("${text}") is out of range`, `${windowMsMin} ms to ${windowMsMax} ms`);
+    throw new Refusal(`calls.window("${text}") is out of range`, `${timeInWords(windowMsMin)} to ${timeInWords(windowMsMax)}`);
   reading.windows.add(length.value);
   if (reading.windows.size > windowsPerConditionMax)
     throw new Refusal(`counts calls in more than ${windowsPerConditionMax} windows`);

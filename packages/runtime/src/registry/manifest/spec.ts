@@ -1,5 +1,5 @@
 // Reads `spec`: what a tool takes and gives, what it may do, and how it is run; defaults filled in.
-import { limits as shared, sideEffectClassDefault, sideEffectClasses } from "@signalbox/protocol";
+import { limits as shared, sideEffectClassDefault, sideEffectClasses, timeInWords } from "@signalbox/protocol";
 import {
   field,
   readBoolean,
@@ -106,7 +106,7 @@ function readTimeout(fields: Fields, path: string, runLimits: Readonly<Record<st
     refuse(
       notes,
       under(path, "timeout"),
-      `is ${timeoutMs} ms, and limits.timeout_ms says ${limit}`,
+      `is ${timeInWords(timeoutMs)}, and limits.timeout_ms says ${limit} ms`,
       "write one of the two",
     );
   }

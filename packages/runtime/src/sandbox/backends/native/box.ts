@@ -1,4 +1,5 @@
 // One box from its order to its removal: it is parked when it is ready, runs one tool, and is dead before its result is told.
+import { timeInWords } from "@signalbox/protocol";
 import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
@@ -182,7 +183,7 @@ export class Box {
 /** Rejects when it took too long or nobody waits any more. */
 function untilGivenUp(signal: AbortSignal): Promise<never> {
   const never = new Promise<never>((_, reject) => {
-    const late = setTimeout(() => reject(new Error(`the box was not ready after ${startMsMax} ms`)), startMsMax);
+    const late = setTimeout(() => reject(new Error(`the box was not ready after ${timeInWords(startMsMax)}`)), startMsMax);
     const given = (): void => {
       clearTimeout(late);
       reject(new Error("the box was given up"));

@@ -1,4 +1,5 @@
 // The guest program as an ordinary child process, for hosts without boxes: one wall in place of two, so only who says so by name gets it.
+import { timeInWords } from "@signalbox/protocol";
 import { spawn, type ChildProcess } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -72,7 +73,7 @@ function ready(child: ChildProcess, signal: AbortSignal): Promise<void> {
       child.kill("SIGKILL");
       reject(error);
     };
-    const late = setTimeout(() => give(new Error(`the guest was not ready after ${startMsMax} ms`)), startMsMax);
+    const late = setTimeout(() => give(new Error(`the guest was not ready after ${timeInWords(startMsMax)}`)), startMsMax);
     const aborted = (): void => give(new Error("the guest was given up"));
     signal.addEventListener("abort", aborted, { once: true });
     child.once("error", give);
