@@ -1,6 +1,6 @@
 // The checks that every field of a Work frame passes before anybody believes it.
 import { isCallId } from "./ids.ts";
-import { decodeUtf8 } from "./json/well-formed.ts";
+import { decodeUtf8, utf8Bytes } from "./json/well-formed.ts";
 import { limits } from "./limits.ts";
 import type { Lease } from "./work.ts";
 
@@ -56,6 +56,12 @@ export function bytesOf(what: string, bytes: Uint8Array, bytesMax: number): Uint
   return bytes;
 }
 
+/** Text that is counted as it travels. */
+export function checkTextBytes(what: string, text: string, bytesMax: number): void {
+  const bytes = utf8Bytes(text);
+  if (bytes > bytesMax) refuse(`${what} has ${bytes} bytes, more than ${bytesMax}`);
+}
+
 /** JSON text; whether it is JSON is the business of whoever parses it. */
 export function jsonOf(what: string, bytes: Uint8Array, bytesMax: number): { text: string; replaced: boolean } {
   if (bytes.length === 0) refuse(`${what} is missing`);
@@ -73,12 +79,12 @@ export function recordOf(
   what: string,
   entries: Readonly<Record<string, string>>,
   entriesMax: number,
-  valueCharsMax: number,
+  checkValue: (what: string, text: string) => void,
 ): Readonly<Record<string, string>> {
   const pairs = bounded(what, Object.entries(entries), entriesMax);
   for (const [key, value] of pairs) {
     nameOf(`a key of ${what}`, key);
-    nameOrEmpty(`a value of ${what}`, value, valueCharsMax);
+    checkValue(`a value of ${what}`, value);
   }
   return Object.fromEntries(pairs);
 }

@@ -1,6 +1,7 @@
 // What the runtime says to a worker, between plain data and the wire's messages; reading refuses what breaks a bound.
 import {
   bounded,
+  checkTextBytes,
   cutText,
   integerOf,
   jsonOf,
@@ -240,7 +241,9 @@ function readSecretGrant(message: wire.SecretGrant): SecretGrant {
   return {
     type: "secret_grant",
     ...leaseOf(message),
-    secrets: recordOf("secrets", message.secrets, limits.secretNamesPerCallMax, limits.secretValueBytesMax),
+    secrets: recordOf("secrets", message.secrets, limits.secretNamesPerCallMax, (what, text) =>
+      checkTextBytes(what, text, limits.secretValueBytesMax),
+    ),
     refused: bounded("refused", message.refused, limits.secretNamesPerCallMax).map((name) =>
       nameOf("a secret's name", name),
     ),

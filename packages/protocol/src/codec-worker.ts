@@ -188,7 +188,9 @@ function readRegister(message: wire.Register): Register {
     incarnation: nameOf("incarnation", message.incarnation),
     imageDigest: nameOrEmpty("image_digest", message.imageDigest, labelCharsMax),
     pool: nameOrEmpty("pool", message.pool),
-    labels: recordOf("labels", message.labels, limits.labelsPerWorkerMax, labelCharsMax),
+    labels: recordOf("labels", message.labels, limits.labelsPerWorkerMax, (what, text) =>
+      nameOrEmpty(what, text, labelCharsMax),
+    ),
     handlers: bounded("handlers", message.handlers, limits.handlersPerWorkerMax).map((offer) => ({
       tool: nameOf("a handler's tool", offer.tool),
       version: nameOf("a handler's version", offer.version),

@@ -50,7 +50,6 @@ export const limits = {
   heartbeatMs: 5_000,
   workerSilentMs: 10_000,
   leaseMs: 15_000,
-  sweepMs: 1_000,
   drainMs: 30_000,
   lazyWriteMs: 100,
 
