@@ -11,6 +11,7 @@ import { readCases } from "./ledger-reads.ts";
 import { recordCases } from "./ledger-records.ts";
 import { registryCases } from "./ledger-registry.ts";
 import { resultCases } from "./ledger-results.ts";
+import { retentionCases } from "./ledger-retention.ts";
 import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
 import { workspaceCases } from "./ledger-workspace.ts";
@@ -41,6 +42,7 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("notices and deliveries", () => noticeCases(ledgerCase));
     describe("streams of calls", () => streamCases(ledgerCase));
     describe("workspaces", () => workspaceCases(ledgerCase));
+    describe("retention", () => retentionCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }

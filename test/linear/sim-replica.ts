@@ -30,6 +30,7 @@ const noStore = {
   useFile: async () => undefined,
   putPackage: async () => Promise.reject(new Error("nothing is stored here")),
   usePackage: async () => undefined,
+  collect: async () => ({ files: 0, bytes: 0 }),
 };
 
 export class SimReplica {

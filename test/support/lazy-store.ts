@@ -9,6 +9,7 @@ export function lazyStore(folder: string): ContentStore {
     putFile: async (tenant, content) => (await open()).putFile(tenant, content),
     useFile: async (tenant, ref) => (await open()).useFile(tenant, ref),
     putPackage: async (tenant, files) => (await open()).putPackage(tenant, files),
+    collect: async (tenant, wanted, before) => (await open()).collect(tenant, wanted, before),
     usePackage: async (tenant, ref) => (await open()).usePackage(tenant, ref),
   };
 }

@@ -52,6 +52,8 @@ export const limits = {
   leaseMs: 15_000,
   drainMs: 30_000,
   lazyWriteMs: 100,
+  /** How long an ended call is kept, and with it its idempotency key. */
+  retentionMs: 7 * 24 * 3_600_000,
 
   /** Attempts of a safe call whose lease ran out, in all. */
   lostAttemptsMax: 3,

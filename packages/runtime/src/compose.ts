@@ -56,6 +56,8 @@ export interface DevOptions {
   readonly drainMs?: number;
   /** How long a call may wait for a worker; 30 s unless said otherwise. */
   readonly queueWaitMs?: number;
+  /** How long ended calls are kept; 0 = for ever, 7 days unless said otherwise. */
+  readonly retentionMs?: number;
   readonly log?: LogForm;
 }
 
@@ -109,6 +111,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       seal: createSeal(auditKey(folder), "webhooks"),
       store,
       switches: switchesOf(options, log),
+      ...retentionOf(options),
     });
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
@@ -145,6 +148,10 @@ async function takeFolders(runtime: Runtime, store: DiskStore, options: DevOptio
   if (policiesDirs.length > 0) await registerTools(runtime, store, toolsDirs, createLog("silent"));
   await publishPolicies(runtime, policiesDirs);
   await registerTools(runtime, store, toolsDirs, log);
+}
+
+function retentionOf({ retentionMs = limits.retentionMs }: DevOptions): { readonly retentionMs?: number } {
+  return retentionMs === 0 ? {} : { retentionMs };
 }
 
 /**

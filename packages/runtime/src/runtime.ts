@@ -13,6 +13,7 @@ import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
 import { reconsider } from "./corridor/reconsider.ts";
 import { Refusals } from "./corridor/refusals.ts";
+import { Retention } from "./corridor/retention.ts";
 import { serviceOf, type ServicePorts } from "./corridor/service.ts";
 import { Streams } from "./corridor/streams.ts";
 import type { Switches } from "./corridor/switches.ts";
@@ -41,6 +42,8 @@ export interface RuntimePorts {
   readonly webhookDoor: WebhookDoor;
   readonly seal: Seal;
   readonly store: ContentStore;
+  /** How long ended calls are kept; left out: for ever. */
+  readonly retentionMs?: number;
   /** Left out: no privileged built-in tool is on, and none has a weaker box. */
   readonly switches?: Switches;
 }
@@ -66,6 +69,7 @@ interface Ending {
   readonly approvals: Approvals;
   readonly webhooks: { stop(): Promise<void> };
   readonly leaving: AbortController;
+  readonly retention: Retention | undefined;
 }
 
 export function createRuntime(ports: RuntimePorts): Runtime {
@@ -100,6 +104,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const noticed = (): void => webhooks.poke();
   const approvals = new Approvals({ ...governing, driver, chance: ports.chance, hash, meters, log, noticed });
   const leaving = new AbortController();
+  const retention = ports.retentionMs === undefined ? undefined : new Retention({ ...governing, store: ports.store, log, meters }, ports.retentionMs);
   const admin: AdminPorts = {
     ...governing,
     driver,
@@ -127,12 +132,16 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     refusals,
     policies,
     approvals,
-    recover: () => recover(parts, webhooks),
-    ...endings({ driver, streams, approvals, webhooks, leaving }),
+    async recover() {
+      const open = await recover(parts, webhooks);
+      retention?.start();
+      return open;
+    },
+    ...endings({ driver, streams, approvals, webhooks, leaving, retention }),
   };
 }
 
-function endings({ driver, streams, approvals, webhooks, leaving }: Ending): Pick<Runtime, "drain" | "stop"> {
+function endings({ driver, streams, approvals, webhooks, leaving, retention }: Ending): Pick<Runtime, "drain" | "stop"> {
   return {
     async drain(ms) {
       const drained = driver.drain(ms);
@@ -143,6 +152,7 @@ function endings({ driver, streams, approvals, webhooks, leaving }: Ending): Pic
       return { idle };
     },
     async stop() {
+      await retention?.stop();
       approvals.stop();
       await webhooks.stop();
       driver.stop();

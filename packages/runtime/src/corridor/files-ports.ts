@@ -1,4 +1,5 @@
 // The port of the content store: what the corridor asks of the place where input files and packages are kept.
+import type { WantedContent } from "../ledger/retention.ts";
 import type { PackageFile } from "../registry/package/listing.ts";
 
 export interface StoredFile {
@@ -28,6 +29,8 @@ export interface ContentStore {
   useFile(tenant: string, ref: string): Promise<number | undefined>;
   /** @param files a list without problems (`listingProblems`) */
   putPackage(tenant: string, files: readonly PackageFile[]): Promise<PackageOutcome>;
+  /** Removes what nobody wants and nobody has put or used since `before` (ms since 1970). */
+  collect(tenant: string, wanted: WantedContent, before: number): Promise<{ readonly files: number; readonly bytes: number }>;
   /** What a package of this tenant holds, and that it is still wanted; undefined where it has none of this digest. */
   usePackage(tenant: string, ref: string): Promise<readonly PackageFile[] | undefined>;
 }

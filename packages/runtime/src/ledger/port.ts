@@ -7,6 +7,7 @@ import type { Grant, Key, Project, Tenant } from "../tenancy/types.ts";
 import type { Activation, Freeze, ListedVersion, ProjectTool, ToolPin, ToolQuery, ToolRecord, ToolStatus, ToolVersion } from "../registry/types.ts";
 import type { AuditDraft, AuditFilter, AuditRecord, AuditVerdict } from "./audit.ts";
 import type { Delivery, DueDelivery, Notice, Webhook } from "./webhooks.ts";
+import type { Trimmed, WantedContent } from "./retention.ts";
 import type { WorkspaceFile, WorkspacePage, WorkspacePlace, WorkspaceQuery } from "./workspace.ts";
 
 /** Writes whose condition decides whether their unit happens at all; they stand first in a unit. */
@@ -275,6 +276,10 @@ export interface Ledger {
   nextDeliveryAt(): Promise<number | undefined>;
   /** Newest first. */
   listDeliveries(tenant: string, filter: { readonly webhookId?: string; readonly state?: Delivery["state"] }, limit: number, cursor?: string): Promise<Page<Delivery>>;
+
+  /** Removes calls of a tenant that settled before `before`, and webhook deliveries that are over; at most `limit` of each. Audit stays. */
+  trim(tenant: string, before: number, limit: number): Promise<Trimmed>;
+  wantedContent(tenant: string): Promise<WantedContent>;
 
   /** Newest first. */
   listAudit(filter: AuditFilter, limit: number, cursor?: string): Promise<Page<AuditRecord>>;

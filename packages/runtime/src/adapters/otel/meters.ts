@@ -24,6 +24,7 @@ const descriptions: Readonly<Record<string, string>> = {
   routing_outcome_total: "Calls or attempts that met one of the four routing outcomes",
   authorization_denied_total: "Requests refused by credential, scope, grant or policy",
   result_cache_total: "Calls of cacheable tools, by whether an earlier result answered them",
+  retention_removed_total: "Calls, deliveries and files that were removed because they are past their retention",
   approval_wait_seconds: "From the opening of an approval to its close, by outcome",
   integrity_violations_total: "Tools that a worker offered and may not run",
   webhook_deliveries_total: "Attempts to deliver to webhooks, by outcome",

@@ -28,6 +28,7 @@ import { GroupCommit, type CommitStats } from "./group-commit.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
 import { policyReads } from "./policy-reads.ts";
 import { callReads, statementCache, tenancyReads } from "./reads.ts";
+import { trimmer, wantedContent } from "./retention.ts";
 import { registryReads } from "./registry-reads.ts";
 import { trailReads } from "./trail-reads.ts";
 import { asLedgerError } from "./store-errors.ts";
@@ -134,6 +135,8 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     approvals: approvalReads(prepared),
     streams: streamReads(prepared),
     workspaces: workspaceReads(prepared),
+    trim: trimmer(db, prepared),
+    wantedContent: (tenant: string) => wantedContent(prepared, tenant),
     webhooks: webhookReads(prepared),
     listAudit: auditLister(prepared),
     verifyAudit: auditVerifier(db, anchorPath, hmac),
@@ -375,6 +378,14 @@ export class SqliteLedger implements Ledger {
     cursor?: string,
   ) {
     return this.#read(() => this.#parts.webhooks.listDeliveries(tenant, filter, atMost(limit), cursor));
+  }
+
+  trim(tenant: string, before: number, limit: number) {
+    return this.#read(() => this.#parts.trim(tenant, before, atMost(limit)));
+  }
+
+  wantedContent(tenant: string) {
+    return this.#read(() => this.#parts.wantedContent(tenant));
   }
 
   listAudit(filter: AuditFilter, limit: number, cursor?: string) {

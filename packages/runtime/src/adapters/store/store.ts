@@ -11,6 +11,7 @@ import {
   type PackageOutcome,
   type StoreRefusal,
 } from "../../corridor/files-ports.ts";
+import type { WantedContent } from "../../ledger/retention.ts";
 import { packageBounds } from "../../registry/package/bounds.ts";
 import { listingText, type PackageFile } from "../../registry/package/listing.ts";
 import { isErrno, isMissing, makeFolder, openPlain, syncFolder, writeNew } from "./content.ts";
@@ -18,12 +19,6 @@ import { filePlace, filesFolder, makingFolder, packagePlace, packagesFolder, ten
 import { storeLimits, type StoreLimits } from "./store-limits.ts";
 import { buildPackage, checkPackage, readListing, removeTree } from "./tree.ts";
 import { amountBelow, minus, nothing, plus, type Amount } from "./usage.ts";
-
-/** What of a tenant is named somewhere: by a call that is open, by a version. */
-export interface Wanted {
-  readonly files: ReadonlySet<string>;
-  readonly packages: ReadonlySet<string>;
-}
 
 /** Of one process: two that write into one folder would count wrongly and sweep each other's half-made things. */
 export class DiskStore implements ContentStore, ContentReader {
@@ -121,7 +116,7 @@ export class DiskStore implements ContentStore, ContentReader {
    * Removes what nobody wants and nobody has put or used since `before` (ms since 1970). A package's files are its own
    * copies, so it needs none of the files that it was made from.
    */
-  collect(tenant: string, wanted: Wanted, before: number): Promise<Amount> {
+  collect(tenant: string, wanted: WantedContent, before: number): Promise<Amount> {
     return reached(async () => {
       let freed = nothing;
       const sweep = async (folder: string, keep: ReadonlySet<string>): Promise<void> => {

@@ -26,6 +26,7 @@ interface DevFlags {
   readonly corsOrigin: readonly string[];
   readonly queueWait?: string;
   readonly drain?: string;
+  readonly retention?: string;
   readonly log?: string;
 }
 
@@ -63,6 +64,7 @@ export function addDev(program: Command, runs: Runs): void {
     )
     .option("--queue-wait <duration>", "how long a call may wait for a worker (30s)")
     .option("--drain <duration>", "how long a stop waits for calls that run")
+    .option("--retention <duration>", "how long ended calls are kept, with their idempotency keys; off keeps them for ever", "7d")
     .option(
       "--log <form>",
       "on stderr: json (also a line for every request), pretty (what needs a person; the default), silent",
@@ -90,6 +92,7 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     corsOrigins: flags.corsOrigin.map(originFlag),
     ...drainFlag(flags.drain),
     ...queueWaitFlag(flags.queueWait),
+    ...retentionFlag(flags.retention),
     ...logFlag(flags.log),
   };
   const { startDev } = await io.compose();
@@ -143,6 +146,14 @@ function queueWaitFlag(text: string | undefined): { readonly queueWaitMs?: numbe
   const queueWaitMs = parseSpanMs(text);
   if (queueWaitMs === undefined || queueWaitMs < 1) throw new CliError(`--queue-wait takes a duration like 10s, not "${text}"`);
   return { queueWaitMs };
+}
+
+function retentionFlag(text: string | undefined): { readonly retentionMs?: number } {
+  if (text === undefined) return {};
+  if (text === "off") return { retentionMs: 0 };
+  const retentionMs = parseSpanMs(text);
+  if (retentionMs === undefined || retentionMs < 1_000) throw new CliError(`--retention takes a duration of at least 1s, like 7d or 12h, or off, not "${text}"`);
+  return { retentionMs };
 }
 
 function drainFlag(text: string | undefined): { readonly drainMs?: number } {
