@@ -64,7 +64,7 @@ export function addDev(program: Command, runs: Runs): void {
     )
     .option("--queue-wait <duration>", "how long a call may wait for a worker (30s)")
     .option("--drain <duration>", "how long a stop waits for calls that run")
-    .option("--retention <duration>", "how long ended calls are kept, with their idempotency keys; off keeps them for ever", "7d")
+    .option("--retention <duration>", "how long ended calls are kept, with their idempotency keys (7d); off keeps them for ever")
     .option(
       "--log <form>",
       "on stderr: json (also a line for every request), pretty (what needs a person; the default), silent",
