@@ -123,7 +123,7 @@ async function ask(
     status: response.status,
     headers: response.headers,
     text,
-    json: isJson ? (JSON.parse(text) as unknown) : undefined,
+    json: isJson && text !== "" ? (JSON.parse(text) as unknown) : undefined,
   };
 }
 

@@ -1,6 +1,8 @@
-// The REST door as tests use it: one credential, bodies as data or as source text, answers kept whole.
+// The REST door as tests use it: one credential, bodies as data or as source text, answers kept whole, and all of it held
+// against the API's document.
 import { stringifyWithBigInts } from "@signalbox/protocol";
 import { request, type Dispatcher } from "undici";
+import { conformanceTo, type Conformance } from "./document.ts";
 
 export interface ErrorTold {
   readonly code: string;
@@ -115,6 +117,9 @@ export interface Parked {
 /** How often `until` asks; the runtime has no way to be told of an end other than a waiting invoke. */
 const lookEveryMs = 25;
 
+let conformance: Conformance | undefined;
+
+/** @throws Error (from every question) where an answer, or a request that was served, is not as the document says */
 export function createRest(url: () => string, key: string): Rest {
   const ask: Rest["ask"] = async (method, path, { body, headers = {}, signal } = {}) => {
     const sent =
@@ -132,7 +137,18 @@ export function createRest(url: () => string, key: string): Rest {
       headersTimeout: 120_000,
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, headers: answer.headers, text, body: parsed(text) };
+    const { statusCode: status, headers: told } = answer;
+    const json = typeof sent === "string" && (headers["content-type"] ?? "application/json") === "application/json";
+    if (method !== "HEAD")
+      (conformance ??= conformanceTo()).check({
+        method,
+        path,
+        sent: json ? sent : undefined,
+        status,
+        headers: told,
+        text,
+      });
+    return { status, headers: told, text, body: parsed(text) };
   };
   const call: Rest["call"] = async (id) => (await ask("GET", `/v1/executions/${id ?? ""}`)).body;
   const until: Rest["until"] = async (id, states, waitMs = 10_000) => {

@@ -66,6 +66,12 @@ const writtenRoutes = [
   "GET /readyz open",
   "GET /metrics open",
   "GET /openapi.json open",
+  "GET /docs open",
+  "GET /docs/ open",
+  "GET /docs/page.css open",
+  "GET /docs/page.js open",
+  "GET /docs/swagger-ui.css open",
+  "GET /docs/swagger-ui-bundle.js open",
 ];
 const guarded = writtenRoutes.map((line) => line.split(" ")).filter(([, , scope]) => scope !== "open") as [
   string,

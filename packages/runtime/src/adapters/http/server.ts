@@ -211,7 +211,7 @@ async function handle(door: Door, route: GuardedRoute, request: FastifyRequest):
 }
 
 function queryOf(route: GuardedRoute, request: FastifyRequest): unknown {
-  const [stray] = route.takesQuery === true ? [] : Object.keys(request.query as object);
+  const [stray] = route.operation.query !== undefined ? [] : Object.keys(request.query as object);
   if (stray !== undefined) throw invalidInput("this route takes no query parameters; leave them out");
   return request.query;
 }

@@ -1,11 +1,14 @@
 // The routes about who may ask: keys and grants.
 import { jsonAnswer, pageById } from "../answer.ts";
 import type { Answer } from "../answer.ts";
-import { newGrant, newKey } from "../schemas/access.ts";
+import { newGrant, newGrantBody, newKey, newKeyBody } from "../schemas/access.ts";
+import { grant, grantPage, key, keyPage, madeKey } from "../schemas/answers/access.ts";
 import { check } from "../schemas/check.ts";
-import { pageQuery } from "../schemas/fields.ts";
+import { idInPath, pageQuery } from "../schemas/fields.ts";
 import { refuseIdempotencyKey } from "../schemas/headers.ts";
 import { grantView, keyView } from "../views/access.ts";
+import { json } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 const idIn = (params: Ask["params"]): string => params["id"] ?? "";
@@ -39,11 +42,99 @@ async function revokeGrant({ service, asked, params }: Ask): Promise<Answer> {
   return jsonAnswer(200, grantView(await service.revokeGrant(asked, idIn(params))));
 }
 
+const keyParam = { id: idInPath.describe("`key_id` of the key") };
+const grantParam = { id: idInPath.describe("`grant_id` of the grant") };
+
+const operations = {
+  listKeys: {
+    id: "listKeys",
+    tag: "access",
+    summary: "List the tenant's keys",
+    query: pageQuery,
+    answers: { 200: json("One page of keys", keyPage) },
+  },
+  createKey: {
+    id: "createKey",
+    tag: "access",
+    summary: "Make a key",
+    description: "Its secret is in this answer and nowhere else.",
+    bodySchema: newKeyBody,
+    answers: { 201: json("The key with its secret", madeKey) },
+    errors: ["project_not_found", "conflict", "policy_error"],
+  },
+  revokeKey: {
+    id: "revokeKey",
+    tag: "access",
+    summary: "Revoke a key for good",
+    params: keyParam,
+    answers: { 200: json("The revoked key", key) },
+    errors: ["key_not_found"],
+  },
+  listGrants: {
+    id: "listGrants",
+    tag: "access",
+    summary: "List the tenant's grants",
+    query: pageQuery,
+    answers: { 200: json("One page of grants", grantPage) },
+  },
+  createGrant: {
+    id: "createGrant",
+    tag: "access",
+    summary: "Give permissions or roles to a principal",
+    bodySchema: newGrantBody,
+    answers: { 201: json("The grant", grant) },
+    errors: ["project_not_found", "conflict", "policy_error"],
+  },
+  revokeGrant: {
+    id: "revokeGrant",
+    tag: "access",
+    summary: "Revoke a grant for good",
+    params: grantParam,
+    answers: { 200: json("The revoked grant", grant) },
+    errors: ["grant_not_found"],
+  },
+} as const satisfies Record<string, Operation>;
+
 export const accessRoutes: readonly GuardedRoute[] = [
-  { method: "GET", path: "/v1/keys", scope: "admin", body: "none", takesQuery: true, handle: listKeys },
-  { method: "POST", path: "/v1/keys", scope: "admin", body: "json", handle: createKey },
-  { method: "DELETE", path: "/v1/keys/:id", scope: "admin", body: "none", handle: revokeKey },
-  { method: "GET", path: "/v1/grants", scope: "admin", body: "none", takesQuery: true, handle: listGrants },
-  { method: "POST", path: "/v1/grants", scope: "admin", body: "json", handle: createGrant },
-  { method: "DELETE", path: "/v1/grants/:id", scope: "admin", body: "none", handle: revokeGrant },
+  { method: "GET", path: "/v1/keys", scope: "admin", body: "none", handle: listKeys, operation: operations.listKeys },
+  {
+    method: "POST",
+    path: "/v1/keys",
+    scope: "admin",
+    body: "json",
+    handle: createKey,
+    operation: operations.createKey,
+  },
+  {
+    method: "DELETE",
+    path: "/v1/keys/:id",
+    scope: "admin",
+    body: "none",
+    handle: revokeKey,
+    operation: operations.revokeKey,
+  },
+  {
+    method: "GET",
+    path: "/v1/grants",
+    scope: "admin",
+    body: "none",
+    handle: listGrants,
+    operation: operations.listGrants,
+  },
+  {
+    method: "POST",
+    path: "/v1/grants",
+    scope: "admin",
+    body: "json",
+    handle: createGrant,
+    operation: operations.createGrant,
+  },
+  {
+    method: "DELETE",
+    path: "/v1/grants/:id",
+    scope: "admin",
+    body: "none",
+    handle: revokeGrant,
+    operation: operations.revokeGrant,
+  },
 ];

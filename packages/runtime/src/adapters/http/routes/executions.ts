@@ -124,6 +124,8 @@ const invokeOperation: Operation = {
     "project_not_found",
     "idempotency_conflict",
     "conflict",
+    "rate_limited",
+    "quota_exceeded",
     "queue_full",
     "draining",
     "sandbox_unavailable",
@@ -173,14 +175,14 @@ const cancelOperation: Operation = {
   id: "cancelExecution",
   tag: "executions",
   summary: "Stop a call",
-  description: "May be sent again at any time; a call that has ended stays as it ended.",
+  description: "May be sent again at any time; a call that has ended stays as it ended. Of a call whose end nobody knows somebody has to say it first.",
   params: executionIdParam,
   bodySchema: nothing,
   answers: {
     200: json("The call has ended, now or before", execution),
     202: json("Its worker was told to stop it", execution),
   },
-  errors: ["execution_not_found"],
+  errors: ["execution_not_found", "conflict"],
 };
 
 const resolveOperation: Operation = {
@@ -207,7 +209,6 @@ export const executionRoutes: readonly GuardedRoute[] = [
     path: "/v1/executions",
     scope: "calls:read",
     body: "none",
-    takesQuery: true,
     handle: list,
     operation: listOperation,
   },
@@ -224,7 +225,6 @@ export const executionRoutes: readonly GuardedRoute[] = [
     path: "/v1/executions/:id/events",
     scope: "calls:read",
     body: "none",
-    takesQuery: true,
     handle: events,
     operation: eventsOperation,
   },

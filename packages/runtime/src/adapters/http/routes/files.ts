@@ -4,8 +4,11 @@ import { packageBounds } from "../../../registry/package/bounds.ts";
 import { jsonAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
 import { check } from "../schemas/check.ts";
+import { storedFile, storedPackage } from "../schemas/answers/files.ts";
 import { packageBody } from "../schemas/files.ts";
 import { fileView, packageView } from "../views/files.ts";
+import { json } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 type FilesAsk = Pick<Ask, "asked" | "body" | "content"> & { readonly service: FilesService };
@@ -21,7 +24,42 @@ export async function putPackage({ service, asked, body }: FilesAsk): Promise<An
   return jsonAnswer(stored.alreadyThere ? 200 : 201, packageView(stored));
 }
 
+const fileOperation: Operation = {
+  id: "putFile",
+  tag: "files",
+  summary: "Store a file under the digest of its content",
+  description: "The same content again is the same file.",
+  answers: { 200: json("What it is named by", storedFile) },
+  errors: ["rate_limited", "quota_exceeded"],
+};
+
+const packageOperation: Operation = {
+  id: "putPackage",
+  tag: "files",
+  summary: "Make a package of stored files",
+  bodySchema: packageBody,
+  answers: {
+    200: json("It was there before", storedPackage),
+    201: json("It is stored", storedPackage),
+  },
+  errors: ["rate_limited", "quota_exceeded"],
+};
+
 export const fileRoutes: readonly GuardedRoute[] = [
-  { method: "PUT", path: "/v1/files", scope: ["tools:invoke", "tools:write"], body: "stream", handle: putFile },
-  { method: "PUT", path: "/v1/packages", scope: "tools:write", body: "json", handle: putPackage },
+  {
+    method: "PUT",
+    path: "/v1/files",
+    scope: ["tools:invoke", "tools:write"],
+    body: "stream",
+    handle: putFile,
+    operation: fileOperation,
+  },
+  {
+    method: "PUT",
+    path: "/v1/packages",
+    scope: "tools:write",
+    body: "json",
+    handle: putPackage,
+    operation: packageOperation,
+  },
 ];

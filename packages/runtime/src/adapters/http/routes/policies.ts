@@ -1,11 +1,24 @@
 // The routes about policies: publish, list, read, put in and out of force, defaults, explain, test.
 import { jsonAnswer, listAnswer, pageById } from "../answer.ts";
 import type { Answer } from "../answer.ts";
+import {
+  caseResults,
+  explanation,
+  policy,
+  policyDefault,
+  policyDefaultPage,
+  policyDetail,
+  policyPage,
+  publishedPolicy,
+} from "../schemas/answers/policies.ts";
+import { manifest } from "../schemas/answers/tools.ts";
 import { check } from "../schemas/check.ts";
 import { defined } from "../schemas/defined.ts";
-import { pageQuery } from "../schemas/fields.ts";
+import { nameInPath, pageQuery } from "../schemas/fields.ts";
 import {
+  explainBody,
   onePolicyQuery,
+  policiesQuery,
   policyDefaultBody,
   policyQuery,
   policyQuestion,
@@ -21,6 +34,8 @@ import {
   policyView,
   publishedView,
 } from "../views/policies.ts";
+import { json } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 const nameIn = (params: Ask["params"]): string => params["name"] ?? "";
@@ -73,16 +88,119 @@ async function test({ service, asked, body }: Ask): Promise<Answer> {
   return jsonAnswer(200, caseResultsView(await service.testPolicies(asked, cases, policies)));
 }
 
+const policyParam = { name: nameInPath.describe("The policy's name") };
+
+const operations = {
+  list: {
+    id: "listPolicies",
+    tag: "policies",
+    summary: "List versions of policies",
+    query: policiesQuery,
+    answers: { 200: json("One page of policies", policyPage) },
+  },
+  publish: {
+    id: "publishPolicy",
+    tag: "policies",
+    summary: "Publish a version of a policy and put it in force",
+    query: publishQuery,
+    bodySchema: manifest,
+    answers: {
+      200: json("It was published before, or was only tried", publishedPolicy),
+      201: json("It is in force", publishedPolicy),
+    },
+    errors: ["conflict", "project_not_found"],
+  },
+  get: {
+    id: "getPolicy",
+    tag: "policies",
+    summary: "Read a policy with its document",
+    params: policyParam,
+    query: onePolicyQuery,
+    answers: { 200: json("One version of it", policyDetail) },
+    errors: ["policy_not_found"],
+  },
+  activate: {
+    id: "activatePolicy",
+    tag: "policies",
+    summary: "Put an older version in force again",
+    params: policyParam,
+    bodySchema: policyVersionBody,
+    answers: { 200: json("The version", policy) },
+    errors: ["policy_not_found", "conflict"],
+  },
+  withdraw: {
+    id: "withdrawPolicy",
+    tag: "policies",
+    summary: "Take a version out of force",
+    params: policyParam,
+    bodySchema: policyVersionBody,
+    answers: { 200: json("The version", policy) },
+    errors: ["policy_not_found", "conflict"],
+  },
+  listDefaults: {
+    id: "listPolicyDefaults",
+    tag: "policies",
+    summary: "List what levels say where none of their rules matches",
+    query: pageQuery,
+    answers: { 200: json("One page of defaults", policyDefaultPage) },
+  },
+  setDefault: {
+    id: "setPolicyDefault",
+    tag: "policies",
+    summary: "Say what a level decides where none of its rules matches",
+    bodySchema: policyDefaultBody,
+    answers: { 200: json("The default", policyDefault) },
+    errors: ["project_not_found"],
+  },
+  explain: {
+    id: "explainPolicy",
+    tag: "policies",
+    summary: "Ask what would be decided about a call, and why",
+    bodySchema: explainBody,
+    answers: { 200: json("Every rule that concerns the call", explanation) },
+    errors: ["tool_not_found", "project_not_found", "policy_error", "integrity_violation"],
+  },
+  test: {
+    id: "testPolicies",
+    tag: "policies",
+    summary: "Run cases against the rules in force, or as they would be",
+    bodySchema: testBody,
+    answers: { 200: json("What came of each case", caseResults) },
+  },
+} as const satisfies Record<string, Operation>;
+
 export const policyRoutes: readonly GuardedRoute[] = [
-  { method: "GET", path: "/v1/policies", scope: "tools:read", body: "none", takesQuery: true, handle: list },
-  { method: "PUT", path: "/v1/policies", scope: "policies:write", body: "manifest", takesQuery: true, handle: publish },
-  { method: "GET", path: "/v1/policies/:name", scope: "tools:read", body: "none", takesQuery: true, handle: read },
+  {
+    method: "GET",
+    path: "/v1/policies",
+    scope: "tools:read",
+    body: "none",
+    handle: list,
+    operation: operations.list,
+  },
+  {
+    method: "PUT",
+    path: "/v1/policies",
+    scope: "policies:write",
+    body: "manifest",
+    handle: publish,
+    operation: operations.publish,
+  },
+  {
+    method: "GET",
+    path: "/v1/policies/:name",
+    scope: "tools:read",
+    body: "none",
+    handle: read,
+    operation: operations.get,
+  },
   {
     method: "POST",
     path: "/v1/policies/:name/activate",
     scope: "policies:write",
     body: "json",
     handle: setStatus("active"),
+    operation: operations.activate,
   },
   {
     method: "POST",
@@ -90,16 +208,38 @@ export const policyRoutes: readonly GuardedRoute[] = [
     scope: "policies:write",
     body: "json",
     handle: setStatus("withdrawn"),
+    operation: operations.withdraw,
   },
   {
     method: "GET",
     path: "/v1/policies::defaults",
     scope: "tools:read",
     body: "none",
-    takesQuery: true,
     handle: listDefaults,
+    operation: operations.listDefaults,
   },
-  { method: "PUT", path: "/v1/policies::defaults", scope: "policies:write", body: "json", handle: setDefault },
-  { method: "POST", path: "/v1/policies::explain", scope: "tools:read", body: "json", handle: explain },
-  { method: "POST", path: "/v1/policies::test", scope: "tools:read", body: "json", handle: test },
+  {
+    method: "PUT",
+    path: "/v1/policies::defaults",
+    scope: "policies:write",
+    body: "json",
+    handle: setDefault,
+    operation: operations.setDefault,
+  },
+  {
+    method: "POST",
+    path: "/v1/policies::explain",
+    scope: "tools:read",
+    body: "json",
+    handle: explain,
+    operation: operations.explain,
+  },
+  {
+    method: "POST",
+    path: "/v1/policies::test",
+    scope: "tools:read",
+    body: "json",
+    handle: test,
+    operation: operations.test,
+  },
 ];

@@ -35,10 +35,8 @@ export interface GuardedRoute {
    */
   readonly scope: Scope | readonly [Scope, ...Scope[]];
   readonly body: BodyRule;
-  /** True where `handle` checks the query; elsewhere the door refuses every parameter. */
-  readonly takesQuery?: true;
-  /** How the API's document tells it. */
-  readonly operation?: Operation;
+  /** How the API's document tells it; where it has no query, the door refuses every parameter. */
+  readonly operation: Operation;
   readonly handle: (ask: Ask) => Promise<Answer>;
 }
 
@@ -50,7 +48,7 @@ export interface OpenRoute {
   /** Set where the route is open on a loopback listener only; elsewhere it asks for this scope. */
   readonly scopeOffLoopback?: Scope;
   /** Null: a page for people, no part of the API. */
-  readonly operation?: Operation | null;
+  readonly operation: Operation | null;
   readonly answer: (service: Service, message: RequestHead) => Promise<Answer>;
 }
 

@@ -105,7 +105,6 @@ export const streamRoutes: readonly GuardedRoute[] = [
     // One's own calls go with the right to make them; the runtime looks whose it is.
     scope: ["calls:read", "tools:invoke"],
     body: "none",
-    takesQuery: true,
     handle: follow,
     operation,
   },

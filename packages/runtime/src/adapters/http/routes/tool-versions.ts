@@ -1,8 +1,19 @@
 // The routes about which version of a tool runs, and where: pin, roll back, deprecate, quarantine, enable.
 import { jsonAnswer, listAnswer, pageById } from "../answer.ts";
 import type { Answer } from "../answer.ts";
+import {
+  activationPage,
+  projectTool,
+  projectToolPage,
+  quarantine as quarantineAnswer,
+  rolledBackTool,
+  tool as toolAnswer,
+  toolPin,
+  toolPinPage,
+  toolVersion,
+} from "../schemas/answers/tools.ts";
 import { check } from "../schemas/check.ts";
-import { pageQuery } from "../schemas/fields.ts";
+import { nameInPath, pageQuery } from "../schemas/fields.ts";
 import {
   activateBody,
   deprecateBody,
@@ -13,6 +24,8 @@ import {
   rollbackBody,
 } from "../schemas/tools.ts";
 import { activationView, pinView, projectToolView, toolView, versionView } from "../views/tools.ts";
+import { json } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 const nameIn = (params: Ask["params"]): string => params["name"] ?? "";
@@ -83,26 +96,204 @@ async function listProjectTools({ service, asked, query }: Ask): Promise<Answer>
   return pageById(rows, ({ project, tool }) => JSON.stringify([project, tool]), projectToolView, part);
 }
 
+const toolParam = { name: nameInPath.describe("The tool's name") };
+
+const operations = {
+  activate: {
+    id: "activateTool",
+    tag: "tools",
+    summary: "Choose the version that runs where none is named",
+    params: toolParam,
+    bodySchema: activateBody,
+    answers: { 200: json("The tool", toolAnswer) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  listActivations: {
+    id: "listToolActivations",
+    tag: "tools",
+    summary: "List which versions were chosen, newest first",
+    params: toolParam,
+    answers: { 200: json("The newest choices; there is no second page", activationPage) },
+    errors: ["tool_not_found"],
+  },
+  rollBack: {
+    id: "rollBackTool",
+    tag: "tools",
+    summary: "Go back to the version that ran before",
+    params: toolParam,
+    bodySchema: rollbackBody,
+    answers: { 200: json("The tool, and where it was before", rolledBackTool) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  pin: {
+    id: "pinTool",
+    tag: "tools",
+    summary: "Say which version the tenant's callers get that name none",
+    params: toolParam,
+    bodySchema: pinBody,
+    answers: { 200: json("The pin", toolPin) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  unpin: {
+    id: "unpinTool",
+    tag: "tools",
+    summary: "Take the pin away",
+    params: toolParam,
+    answers: { 200: json("The pin that is gone", toolPin) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  deprecate: {
+    id: "deprecateTool",
+    tag: "tools",
+    summary: "Let ranges pass over a version, or take that back",
+    params: toolParam,
+    bodySchema: deprecateBody,
+    answers: { 200: json("The version", toolVersion) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  quarantine: {
+    id: "quarantineTool",
+    tag: "tools",
+    summary: "Let a version run no more, whoever names it",
+    params: toolParam,
+    description: "What is queued or waits for people is denied; what runs goes on.",
+    bodySchema: quarantineBody,
+    answers: { 200: json("What changed", quarantineAnswer) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  release: {
+    id: "releaseTool",
+    tag: "tools",
+    summary: "End a quarantine",
+    params: toolParam,
+    bodySchema: releaseBody,
+    answers: { 200: json("What changed", quarantineAnswer) },
+    errors: ["tool_not_found", "conflict"],
+  },
+  enable: {
+    id: "enableTool",
+    tag: "tools",
+    summary: "Let a project use a tool",
+    params: toolParam,
+    bodySchema: enableBody,
+    answers: { 200: json("What holds for the project", projectTool) },
+    errors: ["tool_not_found", "project_not_found"],
+  },
+  disable: {
+    id: "disableTool",
+    tag: "tools",
+    summary: "Let a project not use a tool",
+    params: toolParam,
+    bodySchema: enableBody,
+    answers: { 200: json("What holds for the project", projectTool) },
+    errors: ["tool_not_found", "project_not_found"],
+  },
+  listPins: {
+    id: "listToolPins",
+    tag: "tools",
+    summary: "List the tenant's pins",
+    query: pageQuery,
+    answers: { 200: json("One page of pins", toolPinPage) },
+  },
+  listProjectTools: {
+    id: "listProjectTools",
+    tag: "tools",
+    summary: "List which projects may, or may not, use which tools",
+    query: pageQuery,
+    answers: { 200: json("One page; what is not listed may be used", projectToolPage) },
+  },
+} as const satisfies Record<string, Operation>;
+
 const path = (action: string): string => `/v1/tools/:name/${action}`;
 
 export const toolVersionRoutes: readonly GuardedRoute[] = [
-  { method: "POST", path: path("activate"), scope: "tools:write", body: "json", handle: activate },
-  { method: "GET", path: path("activations"), scope: "tools:read", body: "none", handle: listActivations },
-  { method: "POST", path: path("rollback"), scope: "tools:write", body: "optional", handle: rollBack },
-  { method: "POST", path: path("pin"), scope: "tools:write", body: "json", handle: pin },
-  { method: "DELETE", path: path("pin"), scope: "tools:write", body: "none", handle: unpin },
-  { method: "POST", path: path("deprecate"), scope: "tools:write", body: "json", handle: deprecate },
-  { method: "POST", path: path("quarantine"), scope: "tools:write", body: "json", handle: quarantine },
-  { method: "POST", path: path("release"), scope: "tools:write", body: "optional", handle: release },
-  { method: "POST", path: path("enable"), scope: "tools:write", body: "optional", handle: setEnabled(true) },
-  { method: "POST", path: path("disable"), scope: "tools:write", body: "optional", handle: setEnabled(false) },
-  { method: "GET", path: "/v1/tools::pins", scope: "tools:read", body: "none", takesQuery: true, handle: listPins },
+  {
+    method: "POST",
+    path: path("activate"),
+    scope: "tools:write",
+    body: "json",
+    handle: activate,
+    operation: operations.activate,
+  },
+  {
+    method: "GET",
+    path: path("activations"),
+    scope: "tools:read",
+    body: "none",
+    handle: listActivations,
+    operation: operations.listActivations,
+  },
+  {
+    method: "POST",
+    path: path("rollback"),
+    scope: "tools:write",
+    body: "optional",
+    handle: rollBack,
+    operation: operations.rollBack,
+  },
+  { method: "POST", path: path("pin"), scope: "tools:write", body: "json", handle: pin, operation: operations.pin },
+  {
+    method: "DELETE",
+    path: path("pin"),
+    scope: "tools:write",
+    body: "none",
+    handle: unpin,
+    operation: operations.unpin,
+  },
+  {
+    method: "POST",
+    path: path("deprecate"),
+    scope: "tools:write",
+    body: "json",
+    handle: deprecate,
+    operation: operations.deprecate,
+  },
+  {
+    method: "POST",
+    path: path("quarantine"),
+    scope: "tools:write",
+    body: "json",
+    handle: quarantine,
+    operation: operations.quarantine,
+  },
+  {
+    method: "POST",
+    path: path("release"),
+    scope: "tools:write",
+    body: "optional",
+    handle: release,
+    operation: operations.release,
+  },
+  {
+    method: "POST",
+    path: path("enable"),
+    scope: "tools:write",
+    body: "optional",
+    handle: setEnabled(true),
+    operation: operations.enable,
+  },
+  {
+    method: "POST",
+    path: path("disable"),
+    scope: "tools:write",
+    body: "optional",
+    handle: setEnabled(false),
+    operation: operations.disable,
+  },
+  {
+    method: "GET",
+    path: "/v1/tools::pins",
+    scope: "tools:read",
+    body: "none",
+    handle: listPins,
+    operation: operations.listPins,
+  },
   {
     method: "GET",
     path: "/v1/tools::projects",
     scope: "tools:read",
     body: "none",
-    takesQuery: true,
     handle: listProjectTools,
+    operation: operations.listProjectTools,
   },
 ];

@@ -2,12 +2,15 @@
 import { SignalboxError } from "@signalbox/protocol";
 import { jsonAnswer, listAnswer, pageById } from "../answer.ts";
 import type { Answer } from "../answer.ts";
+import { deliveryPage, madeWebhook, removedWebhook, webhookPage } from "../schemas/answers/webhooks.ts";
 import { check } from "../schemas/check.ts";
 import { defined } from "../schemas/defined.ts";
-import { isMadeId, pageQuery } from "../schemas/fields.ts";
+import { isMadeId, idInPath, pageQuery } from "../schemas/fields.ts";
 import { refuseIdempotencyKey } from "../schemas/headers.ts";
 import { deliveriesQuery, webhookBody } from "../schemas/webhooks.ts";
 import { deliveryView, webhookView } from "../views/webhooks.ts";
+import { json } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 
 async function add({ service, asked, body, message }: Ask): Promise<Answer> {
@@ -38,16 +41,58 @@ async function listDeliveries({ service, asked, query }: Ask): Promise<Answer> {
   );
 }
 
+const addOperation: Operation = {
+  id: "addWebhook",
+  tag: "webhooks",
+  summary: "Have somebody told of approvals",
+  description: "The secret that signs what is posted is in this answer and nowhere else.",
+  bodySchema: webhookBody,
+  answers: { 201: json("The webhook with its secret", madeWebhook) },
+  errors: ["conflict"],
+};
+
+const listOperation: Operation = {
+  id: "listWebhooks",
+  tag: "webhooks",
+  summary: "List the tenant's webhooks",
+  query: pageQuery,
+  answers: { 200: json("One page of webhooks", webhookPage) },
+};
+
+const removeOperation: Operation = {
+  id: "removeWebhook",
+  tag: "webhooks",
+  summary: "Have somebody told no more",
+  params: { id: idInPath.describe("`webhook_id` of the webhook") },
+  answers: { 200: json("It is gone", removedWebhook) },
+  errors: ["webhook_not_found"],
+};
+
+const deliveriesOperation: Operation = {
+  id: "listWebhookDeliveries",
+  tag: "webhooks",
+  summary: "List what was posted, and how far it has come",
+  query: deliveriesQuery,
+  answers: { 200: json("One page of deliveries", deliveryPage) },
+};
+
 export const webhookRoutes: readonly GuardedRoute[] = [
-  { method: "GET", path: "/v1/webhooks", scope: "admin", body: "none", takesQuery: true, handle: list },
-  { method: "POST", path: "/v1/webhooks", scope: "admin", body: "json", handle: add },
-  { method: "DELETE", path: "/v1/webhooks/:id", scope: "admin", body: "none", handle: remove },
+  { method: "GET", path: "/v1/webhooks", scope: "admin", body: "none", handle: list, operation: listOperation },
+  { method: "POST", path: "/v1/webhooks", scope: "admin", body: "json", handle: add, operation: addOperation },
+  {
+    method: "DELETE",
+    path: "/v1/webhooks/:id",
+    scope: "admin",
+    body: "none",
+    handle: remove,
+    operation: removeOperation,
+  },
   {
     method: "GET",
     path: "/v1/webhooks::deliveries",
     scope: "admin",
     body: "none",
-    takesQuery: true,
     handle: listDeliveries,
+    operation: deliveriesOperation,
   },
 ];

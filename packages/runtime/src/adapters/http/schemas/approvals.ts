@@ -24,7 +24,7 @@ export function approvalQuery(query: unknown): ApprovalQuery {
 
 export const voteBody = z
   .strictObject({
-    decision: z.enum(["approve", "reject"]),
+    decision: z.enum(["approve", "reject"]).describe("The person's answer"),
     // Not held to the form of a hash: a vote on other arguments gets the conflict that names the right ones.
     args_hash: name.describe("`args_hash` of the approval whose arguments the voter saw"),
     comment: z.string().max(approvalLimits.commentCharsMax).optional().describe("For the requester and the audit"),

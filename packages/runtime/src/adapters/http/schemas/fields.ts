@@ -82,6 +82,12 @@ export const context = z
 
 const madeId = /^[A-Za-z0-9_-]{1,128}$/;
 
+/** In a path. What does not look like one is answered like one that is not there. */
+export const idInPath = z.string().min(1);
+
+/** In a path; percent-encoded, where it has a slash. */
+export const nameInPath = z.string().min(1);
+
 /** Whether the runtime can have made this id; a path may hold anything. */
 export function isMadeId(text: string): boolean {
   return madeId.test(text);

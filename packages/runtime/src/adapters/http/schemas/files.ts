@@ -21,7 +21,7 @@ const packageFile = z
   .meta({ id: "PackageFile", description: "One file of a package" });
 
 export const packageBody = z
-  .strictObject({ files: z.array(packageFile).min(1).max(packageBounds.filesMax) })
+  .strictObject({ files: z.array(packageFile).min(1).max(packageBounds.filesMax).describe("All of its files") })
   .meta({ id: "PackageRequest", description: "A folder of code, by the digests of its files" });
 
 /** `files` of an invoke request. */
