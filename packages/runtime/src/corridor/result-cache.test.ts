@@ -159,6 +159,29 @@ test("who waits for a twin stands in the queue: past its depth the caller is tol
   expect([calls.length, refused.length, new Set(refused)]).toEqual([6, 94, new Set(["queue_full"])]);
 });
 
+test("a run that ends while another caller's look at the ledger is on its way is found all the same", async () => {
+  const { call: first } = await ask();
+  await corridor.settle();
+  const { ledger } = corridor;
+  const looked = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const read = ledger.cachedResult.bind(ledger);
+  ledger.cachedResult = async (...asked) => {
+    const found = await read(...asked);
+    looked.resolve();
+    await goOn.promise;
+    return found;
+  };
+  const second = ask();
+  await looked.promise;
+  // Only now, when the second caller has seen that there is nothing, does the first run come to its end.
+  worker.say(result(first.callId, 1, '"late"'));
+  await corridor.settle();
+  goOn.resolve();
+  expect((await second).call).toMatchObject({ state: "succeeded", outputJson: '"late"', cachedFrom: first.callId });
+  expect(invokes()).toHaveLength(1);
+});
+
 test("the cache is the ledger: a runtime that was killed finds it again", async () => {
   const first = await run();
   await corridor.kill();
