@@ -1,6 +1,7 @@
 // The composition root: one function per deployment mode, and the only place that knows what is plugged into what.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { limits, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Worker } from "@signalbox/worker";
@@ -17,6 +18,7 @@ import { DiskStore } from "./adapters/store/store.ts";
 import { systemClock } from "./adapters/system/clock.ts";
 import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
 import { createLog, type LogForm } from "./adapters/system/log.ts";
+import { checkExposure } from "./adapters/system/exposure.ts";
 import { createSeal } from "./adapters/system/seal.ts";
 import { webhookDoor } from "./adapters/webhooks/door.ts";
 import { keepBoxWorker, type BoxChild } from "./boxes/child.ts";
@@ -58,6 +60,10 @@ export interface DevOptions {
   readonly queueWaitMs?: number;
   /** How long ended calls are kept; 0 = for ever, 7 days unless said otherwise. */
   readonly retentionMs?: number;
+  /** PEM files of both doors, or `upstream`: an ingress in front ends TLS. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | "upstream";
+  /** Clear text beyond this machine. */
+  readonly insecure?: boolean;
   readonly log?: LogForm;
 }
 
@@ -77,12 +83,15 @@ const closeGraceMs = 2_000;
 
 /** The whole runtime in one process, on loopback, on SQLite. @throws Error that says what to do, e.g. when a port is taken */
 export async function startDev(options: DevOptions): Promise<DevRuntime> {
+  const tls = typeof options.tls === "object" ? readTls(options.tls) : options.tls;
+  const exposed = checkExposure({ host: options.host, ...(tls === undefined ? {} : { tls }), insecure: options.insecure ?? false });
   const folder = dataFolder(options.dataDir);
   makeFolder(folder);
   const firstStart = !existsSync(folder.ledgerFile);
   const clock = systemClock();
   const chance = systemChance();
   const log = createLog(options.log ?? "pretty");
+  if (exposed === "clear_text") log.warn({ host: options.host }, "the doors speak clear text beyond this machine: everybody on the way can read every key");
   const meters = otelMeters();
   const replica = `${hostname()}-embedded`.slice(0, limits.nameCharsMax);
   const ledger = openLedger(folder, clock, log, (commit) => {
@@ -116,12 +125,12 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
     await takeFolders(runtime, store, options, log);
-    const parts = await openDoors(runtime, options, log);
+    const parts = await openDoors(runtime, options, typeof tls === "object" ? tls : undefined, log);
     const builtins = serveBuiltins(runtime.driver, replica, { ledger, store, now: () => clock.now() });
     const builtinsRun = builtins.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in tools stopped"));
     const all = { runtime, ledger, builtins, builtinsRun, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
-      const openUrl = `http://${hostPort(options.host, parts.httpPort)}`;
+      const openUrl = `${typeof tls === "object" ? "https" : "http"}://${hostPort(options.host, parts.httpPort)}`;
       writeClientFile(folder, { url: openUrl, key: keys.admin, platform_key: keys.operator, grpc: hostPort(options.host, parts.grpc.port) });
     } catch (error) {
       // Open doors would keep the process from ending.
@@ -130,8 +139,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     }
     parts.grpc.setServing(true);
     const onWatched = (backends: readonly string[]): void => recordWatched({ ledger, log, now: clock.now() }, backends);
-    const address = hostPort(options.host, parts.grpc.port);
-    const boxes = startBoxes(options, { address, key: keys.boxes, folder, log, onWatched });
+    const boxes = startBoxes(options, { address: parts.grpc.loopbackAddress, key: keys.boxes, folder, log, onWatched });
     return running({ ...all, boxes });
   } catch (error) {
     await ledger.close();
@@ -236,10 +244,34 @@ function openLedger(
   });
 }
 
-async function openDoors(runtime: Runtime, options: DevOptions, log: Log): Promise<Parts> {
+/** @throws Error that names the file */
+function readTls({ certFile, keyFile }: { readonly certFile: string; readonly keyFile: string }): Tls {
+  const [cert, key] = [certFile, keyFile].map((path) => {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw new Error(`the TLS file ${path} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+  });
+  if (cert === undefined || key === undefined) throw new Error("two files are read");
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    throw new Error(`${certFile} and ${keyFile} are no certificate and its key: ${(error as Error).message}`, { cause: error });
+  }
+  return { cert, key };
+}
+
+interface Tls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+async function openDoors(runtime: Runtime, options: DevOptions, tls: Tls | undefined, log: Log): Promise<Parts> {
   const grpc = await startGrpcServer({
     host: options.host,
     port: options.grpcPort,
+    ...(tls === undefined ? {} : { tls, loopbackToo: true }),
     services: [
       (server) =>
         addWorkService<WorkerIdentity>(server, {
@@ -254,6 +286,7 @@ async function openDoors(runtime: Runtime, options: DevOptions, log: Log): Promi
     service: runtime.service,
     host: options.host,
     port: options.httpPort,
+    tls,
     // A line for every request is for machines to read; people get what needs them.
     log: options.log === "json" ? log : { info: () => undefined, error: (fields, message) => log.error({ ...fields }, message) },
     // The door refuses by itself; asking once more writes the refusal down.

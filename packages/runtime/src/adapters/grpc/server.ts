@@ -9,12 +9,16 @@ export interface GrpcServerOptions {
   readonly port: number;
   /** PEM texts. `clientCa`: only clients with a certificate of this authority get in. Without tls the port speaks plain HTTP/2. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly clientCa?: Buffer };
+  /** Opens a port in clear text on loopback beside, for workers of this machine, where `tls` is given. */
+  readonly loopbackToo?: boolean;
   /** Each adds its service, before the port opens. */
   readonly services: readonly ((server: Server) => void)[];
 }
 
 export interface GrpcServer {
   readonly port: number;
+  /** `host:port` in clear text for workers of this machine. */
+  readonly loopbackAddress: string;
   /** What the health service answers; a server starts as not serving. */
   setServing(serving: boolean): void;
   /** Takes no new stream, waits for the open ones up to `waitMs`, then cuts them. */
@@ -44,6 +48,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   health.addToServer(server);
   for (const add of options.services) add(server);
   const port = await bind(server, options);
+  const { host, tls, loopbackToo = false } = options;
+  const beside = tls !== undefined && loopbackToo ? await bind(server, { host: "127.0.0.1", port: 0, services: [] }) : undefined;
 
   let stopping: Promise<void> | undefined;
   const stop = async (waitMs: number): Promise<void> => {
@@ -55,9 +61,16 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   };
   return {
     port,
+    loopbackAddress: beside === undefined ? hostPort(host, port) : hostPort("127.0.0.1", beside),
     setServing: (serving) => health.setStatus(wholeServer, serving ? "SERVING" : "NOT_SERVING"),
     stop: (waitMs) => (stopping ??= stop(waitMs)),
   };
+}
+
+/** An address that means "all of them" is not one to connect to. */
+function hostPort(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return reachable.includes(":") ? `[${reachable}]:${port}` : `${reachable}:${port}`;
 }
 
 function bind(server: Server, options: GrpcServerOptions): Promise<number> {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { limits, makeId, SignalboxError } from "@signalbox/protocol";
+import { isLoopback } from "../system/exposure.ts";
 import type { Service } from "../../service.ts";
 import type { Scope } from "../../tenancy/types.ts";
 import { requireScope } from "./admission.ts";
@@ -37,6 +38,8 @@ export interface HttpDoorOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** PEM texts; left out, the port speaks clear text. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log?: DoorLog;
   /** Wall clock, ms since 1970; for the time part of request ids. */
   readonly now?: () => number;
@@ -78,7 +81,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   const bounds = { ...httpLimits, ...options.bounds };
   const newRequestId = (): string => makeId("req", now(), random(10));
   const door: Door = { service, log, bounds, onForbidden, newRequestId, closing: false };
-  const app = listener(door, new Set(options.corsOrigins));
+  const app = listener(door, new Set(options.corsOrigins), options.tls);
   for (const route of routeTable) {
     if (route.scope !== null) addGuarded(app, door, route);
     else addOpen(app, door, route, metricsOpen ? undefined : route.scopeOffLoopback);
@@ -102,13 +105,14 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   };
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 /** fastify as a listener and a router alone: its parsers, validators, serializers and log stay out of the way. */
-function listener(door: Door, origins: ReadonlySet<string>): FastifyInstance {
+function listener(door: Door, origins: ReadonlySet<string>, tls: HttpDoorOptions["tls"]): FastifyInstance {
   const { bounds } = door;
+  const sockets = {
+    headersTimeout: bounds.headersWaitMs,
+    connectionsCheckingInterval: bounds.connectionCheckMs,
+    maxHeaderSize: bounds.headerBytesMax,
+  };
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -117,11 +121,8 @@ function listener(door: Door, origins: ReadonlySet<string>): FastifyInstance {
     requestTimeout: bounds.requestWaitMs,
     keepAliveTimeout: bounds.keepAliveMs,
     bodyLimit: limits.bodyBytesMax,
-    http: {
-      headersTimeout: bounds.headersWaitMs,
-      connectionsCheckingInterval: bounds.connectionCheckMs,
-      maxHeaderSize: bounds.headerBytesMax,
-    },
+    // The router's type would differ with the kind of server, and nothing here depends on that.
+    ...((tls === undefined ? { http: sockets } : { https: { ...sockets, ...tls } }) as { readonly http: typeof sockets }),
     routerOptions: { maxParamLength: bounds.pathParameterCharsMax },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, door.newRequestId(), bounds),
     frameworkErrors: (error, request, reply) => {

@@ -4,7 +4,7 @@ import { join, relative, resolve } from "node:path";
 import { exactOrigin } from "../../adapters/http/cors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { CliError } from "../failure.ts";
-import type { DevRuntime } from "../../compose.ts";
+import type { DevOptions, DevRuntime } from "../../compose.ts";
 import { privilegedTools } from "../../corridor/switches.ts";
 import type { Io } from "../io.ts";
 import { paintFor } from "../paint.ts";
@@ -27,6 +27,8 @@ interface DevFlags {
   readonly queueWait?: string;
   readonly drain?: string;
   readonly retention?: string;
+  readonly tls?: string;
+  readonly insecure?: boolean;
   readonly log?: string;
 }
 
@@ -64,6 +66,8 @@ export function addDev(program: Command, runs: Runs): void {
     )
     .option("--queue-wait <duration>", "how long a call may wait for a worker (30s)")
     .option("--drain <duration>", "how long a stop waits for calls that run")
+    .option("--tls <files>", "a certificate and its key (cert.pem,key.pem) for both doors; or upstream, where an ingress in front ends TLS")
+    .option("--insecure", "let keys travel in clear text beyond this machine")
     .option("--retention <duration>", "how long ended calls are kept, with their idempotency keys (7d); off keeps them for ever")
     .option(
       "--log <form>",
@@ -93,6 +97,8 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
     ...drainFlag(flags.drain),
     ...queueWaitFlag(flags.queueWait),
     ...retentionFlag(flags.retention),
+    ...tlsFlag(io.cwd, flags.tls),
+    ...(flags.insecure === true ? { insecure: true } : {}),
     ...logFlag(flags.log),
   };
   const { startDev } = await io.compose();
@@ -100,7 +106,7 @@ async function runDev(session: Session, _args: readonly string[], flags: DevFlag
   const dataDir = options.dataDir;
   const ready = {
     ready: true,
-    url: httpUrl(flags.host, runtime.httpPort),
+    url: httpUrl(flags, runtime.httpPort),
     grpc: hostPort(flags.host, runtime.grpcPort),
     data: dataDir,
     key_file: runtime.keyFile,
@@ -148,6 +154,15 @@ function queueWaitFlag(text: string | undefined): { readonly queueWaitMs?: numbe
   return { queueWaitMs };
 }
 
+function tlsFlag(cwd: string, text: string | undefined): Pick<DevOptions, "tls"> {
+  if (text === undefined) return {};
+  if (text === "upstream") return { tls: "upstream" };
+  const [certFile, keyFile, ...more] = text.split(",").map((path) => path.trim());
+  if (certFile === undefined || keyFile === undefined || certFile === "" || keyFile === "" || more.length > 0)
+    throw new CliError(`--tls takes two files, cert.pem,key.pem, or upstream, not "${text}"`);
+  return { tls: { certFile: resolve(cwd, certFile), keyFile: resolve(cwd, keyFile) } };
+}
+
 function retentionFlag(text: string | undefined): { readonly retentionMs?: number } {
   if (text === undefined) return {};
   if (text === "off") return { retentionMs: 0 };
@@ -190,9 +205,9 @@ function hostPort(host: string, port: number): string {
 }
 
 /** An address that means "all of them" is not one to connect to. */
-function httpUrl(host: string, port: number): string {
+function httpUrl({ host, tls }: DevFlags, port: number): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${hostPort(reachable, port)}`;
+  return `${tls === undefined || tls === "upstream" ? "http" : "https"}://${hostPort(reachable, port)}`;
 }
 
 function enabledText(on: readonly string[]): string {
@@ -205,7 +220,7 @@ function welcome(io: Io, flags: DevFlags, runtime: DevRuntime, dataDir: string):
   const paint = paintFor(io, io.isTTY);
   const where = facts(
     [
-      ["http", `${httpUrl(flags.host, runtime.httpPort)}  (REST, health, metrics)`],
+      ["http", `${httpUrl(flags, runtime.httpPort)}  (REST, health, metrics)`],
       ["grpc", `${hostPort(flags.host, runtime.grpcPort)}  (workers connect here)`],
       ["data", dataDir],
       ["on", enabledText(enableFlag(flags.enable))],
