@@ -1,6 +1,8 @@
 // Conformance: tenants, projects, keys, grants and tools are made once, revoked once, and versions never change.
 import { expect } from "vitest";
 import type { GuardedWrite, Unit } from "../../packages/runtime/src/ledger/port.ts";
+import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
+import type { Tenant } from "../../packages/runtime/src/tenancy/types.ts";
 import type { LedgerCase } from "./ledger-case.ts";
 import { dayStart, sampleGrant, sampleKey, sampleToolVersion } from "./ledger-rows.ts";
 
@@ -10,8 +12,8 @@ const refused = { applied: false, write: 0 };
 
 export function recordCases(ledgerCase: LedgerCase): void {
   ledgerCase("tenants and projects are made once", async ({ ledger }) => {
-    const acme = { tenant: "acme", weight: 2.5, createdAt: dayStart };
-    const globex = { tenant: "globex", weight: 1, createdAt: dayStart };
+    const acme = newTenant("acme", 2.5, dayStart);
+    const globex = newTenant("globex", 1, dayStart);
     const shop = { tenant: "acme", project: "shop", environment: "production", createdAt: dayStart };
     const help = { tenant: "acme", project: "help", environment: "staging", createdAt: dayStart };
     expect(await ledger.commit(unit({ op: "insert_tenant", row: globex }))).toEqual(applied);
@@ -24,7 +26,35 @@ export function recordCases(ledgerCase: LedgerCase): void {
     );
     expect(await ledger.commit(unit({ op: "insert_project", row: help }))).toEqual(applied);
     expect(await ledger.tenants()).toEqual([acme, globex]);
+    expect(await ledger.tenant("acme")).toEqual(acme);
+    expect(await ledger.tenant("Acme")).toBeUndefined();
     expect(await ledger.projects("acme")).toEqual([help, shop]);
+  });
+
+  ledgerCase("weight and suspension of a tenant change, and nothing else of it", async ({ ledger }) => {
+    const acme = newTenant("acme", 1, dayStart);
+    const globex = newTenant("globex", 1, dayStart);
+    for (const row of [acme, globex]) await ledger.commit(unit({ op: "insert_tenant", row }));
+    const update = (row: Tenant) => ledger.commit(unit({ op: "update_tenant", row }));
+    const suspended = { suspendedAt: dayStart + 5, suspendedBy: "user:op", suspendedReason: "unpaid" };
+    expect(await update({ ...acme, weight: 3, createdAt: 1, ...suspended })).toEqual(applied);
+    expect(await ledger.tenants()).toEqual([{ ...acme, weight: 3, ...suspended }, globex]);
+    expect(await update({ ...acme, weight: 3 })).toEqual(applied);
+    expect(await ledger.tenant("acme")).toEqual({ ...acme, weight: 3 });
+    expect(await update(newTenant("initech", 1, dayStart))).toEqual(refused);
+    expect(await ledger.tenant("initech")).toBeUndefined();
+  });
+
+  ledgerCase("the last use of a key is kept, in its own tenant, and never goes back", async ({ ledger }) => {
+    const key = sampleKey({ keyId: "key_1", hash: "h1" });
+    const foreign = sampleKey({ keyId: "key_1", hash: "h2", tenant: "globex" });
+    for (const row of [key, foreign]) await ledger.commit(unit({ op: "insert_key", row }));
+    const touch = (keyId: string, at: number) =>
+      ledger.commit({ writes: [{ op: "touch_key", tenant: "acme", keyId, at }], lazy: true });
+    for (const at of [dayStart + 7, dayStart + 6]) expect(await touch("key_1", at)).toEqual(applied);
+    expect(await touch("key_2", dayStart + 8)).toEqual(applied);
+    expect(await ledger.keys("acme")).toEqual([{ ...key, lastUsedAt: dayStart + 7 }]);
+    expect(await ledger.keyByHash("h2")).toEqual(foreign);
   });
 
   ledgerCase("a key is found by the hash of its text, in whatever tenant it is", async ({ ledger }) => {

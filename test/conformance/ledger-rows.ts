@@ -229,6 +229,7 @@ export function sampleKey(fields: Partial<Key> & Pick<Key, "keyId" | "hash">): K
     createdAt: dayStart,
     expiresAt: null,
     revokedAt: null,
+    lastUsedAt: null,
     ...fields,
   };
 }

@@ -21,7 +21,7 @@ beforeAll(async () => {
   admin = stack.admin;
   ({ rest: alice } = await stack.makeKey({ principal: "user:alice", scopes: operator, grants: ["*"] }));
   ({ rest: vic } = await stack.makeKey({ principal: "user:vic", scopes: ["tools:read", "calls:read"], grants: ["*"] }));
-  bob = stack.as(addTenant(stack.dataDir, { tenant: "beta", principal: "user:bob", scopes: ["*"], grants: ["*"] }));
+  bob = stack.as(await addTenant(stack.operator, "beta", "user:bob"));
   const request = {
     input: { type: "object", required: ["url"], properties: { url: { type: "string" } } },
     side_effect_class: "idempotent_write",
@@ -114,7 +114,7 @@ test("API-06: another tenant in the body is refused; nothing is made there, the 
     error_code: "forbidden",
     details: { field: "tenant" },
   });
-  expect(await bob.audit()).toEqual([]);
+  expect(await bob.audit()).toMatchObject([{ action: "tenant.created" }]);
   expect((await alice.invoke({ tool: "echo", tenant: "default", input: {} })).status).toBe(200);
 });
 

@@ -79,9 +79,7 @@ test("IDM-05: the same key in another project and in another tenant is another c
     grants: ["*"],
     project: "other",
   });
-  const beta = stack.as(
-    addTenant(stack.dataDir, { tenant: "beta", principal: "user:bob", scopes: ["*"], grants: ["*"] }),
-  );
+  const beta = stack.as(await addTenant(stack.operator, "beta", "user:bob"));
   const ids = new Set<string | undefined>();
   for (const rest of [admin, other.rest, beta]) {
     const { status, body } = await rest.invoke({ tool: "echo", input: { n: 5 }, idempotency_key: "idm-05" });

@@ -272,9 +272,7 @@ test("report 016: the same call again is a call of its own, and a rule may have 
 });
 
 test("report 218: another tenant's approval is a 404 like one that nobody has, to read and to vote on", async () => {
-  const bob = stack.as(
-    addTenant(stack.dataDir, { tenant: "beta", principal: "user:bob", scopes: ["*"], grants: ["*"] }),
-  );
+  const bob = stack.as(await addTenant(stack.operator, "beta", "user:bob"));
   const parked = await admin.park("pay", order(1));
   const nobodys = "apr_00000000000000000000000000";
   const vote = { decision: "approve", args_hash: await hashOf(parked) };

@@ -17,7 +17,7 @@ const runs: unknown[] = [];
 beforeAll(async () => {
   stack = await startStack();
   admin = stack.admin;
-  beta = stack.as(addTenant(stack.dataDir, { tenant: "beta", principal: "user:bob", scopes: ["*"], grants: ["*"] }));
+  beta = stack.as(await addTenant(stack.operator, "beta", "user:bob"));
   for (const name of ["look", "look.slow"]) await stack.register(workerTool(name, "1.0.0", pure));
   await beta.put("/v1/tools", workerTool("look", "1.0.0", pure));
   await stack.startWorker(

@@ -1,5 +1,6 @@
 // A corridor with rules and people: policies published through the service, voters with keys and roles, workers that answer by hand.
 import type { ApprovalDetail, NewVote, VoteAnswer } from "../../packages/runtime/src/service-governance.ts";
+import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
 import type { Asked } from "../../packages/runtime/src/tenancy/types.ts";
 import { at0 } from "./calls.ts";
 import { asked, Corridor } from "./corridor.ts";
@@ -29,7 +30,7 @@ export class Governed extends Corridor {
   }
 
   async project(tenant: string, project: string, environment: string): Promise<void> {
-    await this.ledger.commit({ writes: [{ op: "insert_tenant", row: { tenant, weight: 1, createdAt: at0 } }] });
+    await this.ledger.commit({ writes: [{ op: "insert_tenant", row: newTenant(tenant, 1, at0) }] });
     const row = { tenant, project, environment, createdAt: at0 };
     await this.ledger.commit({ writes: [{ op: "put_project", row }] });
     this.runtime.policies.projectChanged(row);
@@ -38,7 +39,7 @@ export class Governed extends Corridor {
   async key(principal: string, more: { readonly expiresAt?: number; readonly roles?: readonly string[]; readonly tenant?: string } = {}): Promise<string> {
     const { expiresAt = null, roles = [], tenant = "acme" } = more;
     const keyId = `key_of_${principal}`;
-    const row = { tenant, keyId, hash: `hash of ${tenant} ${principal}`, label: "", principal, project: "shop", scopes: ["tools:invoke"], roles, createdAt: at0, expiresAt, revokedAt: null } as const;
+    const row = { tenant, keyId, hash: `hash of ${tenant} ${principal}`, label: "", principal, project: "shop", scopes: ["tools:invoke"], roles, createdAt: at0, expiresAt, revokedAt: null, lastUsedAt: null } as const;
     await this.ledger.commit({ writes: [{ op: "insert_key", row }] });
     this.runtime.directory.changed(tenant);
     return keyId;

@@ -7,12 +7,15 @@ import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.
 import { Catalog } from "../../packages/runtime/src/corridor/catalog.ts";
 import type { PolicyPorts } from "../../packages/runtime/src/corridor/policy-admin.ts";
 import { publishPolicy } from "../../packages/runtime/src/corridor/policy-admin-publish.ts";
+import { Locks } from "../../packages/runtime/src/corridor/locks.ts";
 import { PolicyBook } from "../../packages/runtime/src/corridor/policy-book.ts";
+import type { ProjectPorts } from "../../packages/runtime/src/corridor/projects.ts";
 import { Refusals } from "../../packages/runtime/src/corridor/refusals.ts";
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
 import type { GuardedWrite } from "../../packages/runtime/src/ledger/port.ts";
 import { readManifest } from "../../packages/runtime/src/registry/manifest.ts";
 import { Directory } from "../../packages/runtime/src/tenancy/directory.ts";
+import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
 import type { Asked, Grant, Key, Principal } from "../../packages/runtime/src/tenancy/types.ts";
 import { HandClock } from "./hand-clock.ts";
 
@@ -56,7 +59,7 @@ export function paper({ name = "rule", version = "1.0.0", level = "tenant", proj
 export class PolicyOffice {
   readonly clock = new HandClock(noon);
   readonly ledger: SqliteLedger;
-  readonly ports: PolicyPorts;
+  readonly ports: PolicyPorts & Pick<ProjectPorts, "counting">;
   changes = 0;
   readonly #folder = mkdtempSync(join(tmpdir(), "policies-"));
   #made = 0;
@@ -79,12 +82,13 @@ export class PolicyOffice {
       clock,
       hash: sha256,
       policies: new PolicyBook(() => void this.changes++),
+      counting: new Locks(),
     };
   }
 
   static async open(): Promise<PolicyOffice> {
     const office = new PolicyOffice();
-    await office.write({ op: "insert_tenant", row: { tenant: "acme", weight: 1, createdAt: noon } });
+    await office.write({ op: "insert_tenant", row: newTenant("acme", 1, noon) });
     await office.write({
       op: "insert_project",
       row: { tenant: "acme", project: "shop", environment: "production", createdAt: noon },
@@ -174,6 +178,7 @@ export class PolicyOffice {
       createdAt: noon,
       expiresAt: null,
       revokedAt: null,
+      lastUsedAt: null,
       ...more,
     };
     await this.write({ op: "insert_key", row });

@@ -4,7 +4,8 @@ import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { ToolRecord, ToolVersion } from "../../packages/runtime/src/registry/types.ts";
 import type { Asked, CallFollower, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { StreamEvent } from "../../packages/runtime/src/stream/types.ts";
-import type { Grant, Key, Principal } from "../../packages/runtime/src/tenancy/types.ts";
+import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
+import type { Grant, Key, Principal, Tenant } from "../../packages/runtime/src/tenancy/types.ts";
 import { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
 import { scriptedGovernance } from "./scripted-governance.ts";
 
@@ -142,9 +143,16 @@ export function scriptedKey(changes: Partial<Key> = {}): Key {
     createdAt: scriptedAt,
     expiresAt: null,
     revokedAt: null,
+    lastUsedAt: null,
     ...changes,
   };
 }
+
+export function scriptedTenant(changes: Partial<Tenant> = {}): Tenant {
+  return { ...newTenant("acme", 1, scriptedAt), ...changes };
+}
+
+const scriptedSuspension = { suspendedAt: scriptedAt, suspendedBy: "user:operator", suspendedReason: "unpaid" };
 
 export function scriptedGrant(changes: Partial<Grant> = {}): Grant {
   return {
@@ -242,6 +250,18 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
     createKey: async () => ({ key: scriptedKey(), secret: "the-secret" }),
     listKeys: async () => [scriptedKey()],
     revokeKey: async () => scriptedKey({ revokedAt: scriptedAt }),
+    listTenants: async () => [scriptedTenant(), scriptedTenant({ tenant: "beta", ...scriptedSuspension })],
+    getTenant: async (_asked, tenant) => scriptedTenant({ tenant }),
+    createTenant: async (_asked, { tenant, weight = 1 }) => ({
+      tenant: scriptedTenant({ tenant, weight }),
+      key: scriptedKey({ tenant, principal: "user:admin", scopes: ["*"] }),
+      secret: "the-secret",
+    }),
+    changeTenant: async (_asked, tenant, { weight = 1, suspended = false }) =>
+      scriptedTenant({ tenant, weight, ...(suspended ? scriptedSuspension : {}) }),
+    listTenantKeys: async (_asked, tenant) => [scriptedKey({ tenant })],
+    createTenantKey: async (_asked, tenant) => ({ key: scriptedKey({ tenant }), secret: "the-secret" }),
+    revokeTenantKey: async (_asked, tenant) => scriptedKey({ tenant, revokedAt: scriptedAt }),
     createGrant: async () => scriptedGrant(),
     listGrants: async () => [scriptedGrant()],
     revokeGrant: async () => scriptedGrant({ revokedAt: scriptedAt }),

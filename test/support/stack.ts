@@ -96,8 +96,16 @@ export interface Stack {
   register(manifest: Readonly<Record<string, unknown>>, query?: string): Promise<Reply>;
   /** @throws Error with the answer when it is not taken */
   publish(rule: RuleText, by?: Rest): Promise<Reply>;
-  /** Runs in this process, over real gRPC; resolves once the runtime has registered it. */
-  startWorker(workerId: string, tools: readonly OfferedTool[], options?: Partial<WorkerOptions>): Promise<LocalWorker>;
+  /**
+   * Runs in this process, over real gRPC; resolves once the runtime has registered it.
+   * @param seenBy who looks for it there, where it is another tenant's than the admin's
+   */
+  startWorker(
+    workerId: string,
+    tools: readonly OfferedTool[],
+    options?: Partial<WorkerOptions>,
+    seenBy?: Rest,
+  ): Promise<LocalWorker>;
   /** A process of its own, which can be killed and stopped; resolves once the runtime has registered it. */
   startChildWorker(
     config: Omit<WorkerChildConfig, "address" | "key" | "folder"> & { address?: string },
@@ -105,9 +113,9 @@ export interface Stack {
   /** A proxy in front of the gRPC port that follows the runtime over restarts. */
   startProxy(): Promise<TcpProxy>;
   /** The incarnations of this worker id that the runtime lists as ready. */
-  ready(workerId: string): Promise<readonly string[]>;
+  ready(workerId: string, by?: Rest): Promise<readonly string[]>;
   /** Resolves once one of them was not there before. */
-  untilNew(workerId: string, before: readonly string[]): Promise<void>;
+  untilNew(workerId: string, before: readonly string[], by?: Rest): Promise<void>;
   /** After `stop` or `kill`: the same data, new ports. */
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<End>;
@@ -175,13 +183,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const { key: adminKey, platform_key: operatorKey } = keys;
   const admin = createRest(url, adminKey);
 
-  const ready: Stack["ready"] = async (workerId) => {
-    const { items = [] } = (await admin.get("/v1/workers?limit=100")).body;
+  const ready: Stack["ready"] = async (workerId, by = admin) => {
+    const { items = [] } = (await by.get("/v1/workers?limit=100")).body;
     const those = items.filter((worker) => worker["worker_id"] === workerId && worker["state"] === "ready");
     return those.map((worker) => String(worker["incarnation"]));
   };
-  const untilNew: Stack["untilNew"] = async (workerId, before) => {
-    while ((await ready(workerId)).every((incarnation) => before.includes(incarnation)))
+  const untilNew: Stack["untilNew"] = async (workerId, before, by) => {
+    while ((await ready(workerId, by)).every((incarnation) => before.includes(incarnation)))
       await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   };
 
@@ -236,7 +244,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       if (answer.status !== 201) throw new Error(`the policy was not taken: ${answer.status} ${answer.text}`);
       return answer;
     },
-    async startWorker(workerId, tools, more = {}) {
+    async startWorker(workerId, tools, more = {}, seenBy = admin) {
       const worker = new Worker({
         address: where.grpc,
         key: adminKey,
@@ -248,11 +256,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       });
       for (const { tool, version = "1.0.0", handler, maxConcurrency } of tools)
         worker.tool(tool, { version, ...(maxConcurrency === undefined ? {} : { maxConcurrency }) }, handler);
-      const before = await ready(workerId);
+      const before = await ready(workerId, seenBy);
       const running = worker.run();
       running.catch(() => undefined);
       closers.push(() => worker.close());
-      await Promise.race([untilNew(workerId, before), running]);
+      await Promise.race([untilNew(workerId, before, seenBy), running]);
       return { worker, close: () => worker.close() };
     },
     async startChildWorker(config) {

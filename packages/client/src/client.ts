@@ -14,6 +14,8 @@ import type { Lister } from "./paged.ts";
 import { retryDefaults, retrySettings } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { callStreams } from "./stream.ts";
+import { tenants } from "./tenants.ts";
+import type { TenantsClient } from "./tenants.ts";
 import { tools } from "./tools.ts";
 import type { ToolsClient } from "./tools.ts";
 import { clientLimits } from "./transport.ts";
@@ -25,6 +27,7 @@ import type {
   CreatedKey,
   Grant,
   Key,
+  KeyQuery,
   NewGrant,
   NewKey,
   Page,
@@ -54,8 +57,9 @@ export interface ClientOptions {
 export interface Client<Tools extends ToolMap<Tools> = AnyTools> extends GovernanceClient, CallsClient<Tools> {
   readonly tools: ToolsClient;
   readonly files: FilesClient;
+  readonly tenants: TenantsClient;
   readonly keys: {
-    readonly list: Lister<Key>;
+    readonly list: Lister<Key, KeyQuery>;
     /** The secret is in this answer and nowhere else, ever. */
     create(key: NewKey, options?: AskOptions): Promise<CreatedKey>;
     revoke(keyId: string, options?: AskOptions): Promise<Key>;
@@ -98,6 +102,7 @@ export function createClient<Tools extends ToolMap<Tools> = AnyTools>(options: C
     ...governance(ask),
     tools: tools(ask),
     files: files(ask),
+    tenants: tenants(ask),
   };
 }
 

@@ -86,6 +86,7 @@ export type {
 export type { Lister, Paged, PagedEvents } from "./paged.ts";
 export { retryDefaults } from "./retry.ts";
 export type { RetryOptions, RetrySettings } from "./retry.ts";
+export type { CreatedTenant, NewTenant, Tenant, TenantChange, TenantsClient } from "./tenants.ts";
 export type { ToolsClient } from "./tools.ts";
 export type { Activation, ProjectTool, Quarantined, RolledBack, ToolPin, ToolQuery } from "./tool-types.ts";
 export { clientLimits } from "./transport.ts";
@@ -113,6 +114,7 @@ export type {
   InputFile,
   InvokeRequest,
   Key,
+  KeyQuery,
   LateResult,
   MatchedRule,
   NewGrant,

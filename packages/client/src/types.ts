@@ -257,6 +257,14 @@ export interface Key {
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
+  /** Exact to a minute; null: never. */
+  readonly last_used_at: string | null;
+}
+
+export interface KeyQuery extends PageQuery {
+  readonly principal?: string;
+  readonly project?: string;
+  readonly status?: "active" | "expired" | "revoked";
 }
 
 export interface CreatedKey extends Key {

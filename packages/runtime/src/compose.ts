@@ -310,8 +310,7 @@ function portTaken(error: unknown, flag: string, port: number): Error | undefine
 
 async function admitWorker(runtime: Runtime, key: string): Promise<WorkerIdentity | Refusal> {
   try {
-    const principal = await runtime.service.authenticate(key, "");
-    await runtime.refusals.requireScope(principal, "workers:connect", "");
+    const principal = await runtime.admitWorker(key);
     return { tenant: principal.tenant, principal: principal.name };
   } catch (error) {
     if (error instanceof SignalboxError) return { refused: { code: error.code, message: error.message } };

@@ -2,6 +2,7 @@
 import type { CallState } from "./call/types.ts";
 import { callStates, isTerminal } from "./call/types.ts";
 import type { AdminPorts } from "./corridor/admin.ts";
+import { admitWorker } from "./corridor/authenticate.ts";
 import { Approvals } from "./corridor/approvals.ts";
 import { argsOf } from "./corridor/args.ts";
 import { Catalog } from "./corridor/catalog.ts";
@@ -26,6 +27,7 @@ import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
 import { Directory } from "./tenancy/directory.ts";
+import type { Key, Principal } from "./tenancy/types.ts";
 
 export interface RuntimePorts {
   readonly replica: string;
@@ -55,6 +57,8 @@ export interface Runtime {
   readonly refusals: Refusals;
   readonly policies: PolicyBook;
   readonly approvals: Approvals;
+  /** Whoever wants to open a Work stream. @throws SignalboxError */
+  admitWorker(key: string): Promise<Principal>;
   /** Takes rules, freezes and the open calls of the ledger into memory; before any door opens. */
   recover(): Promise<number>;
   /** No new work; waits at most `ms` for what workers hold; wakes everybody who waits. */
@@ -78,7 +82,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const hub = new Hub(ports.replica, ports.limits, ports.line, startedAt);
   const changed = (): void => void hub.newEpoch();
   const catalog = new Catalog(ledger, hash, changed, ports.switches);
-  const directory = new Directory(ledger, hash, changed);
+  const directory = new Directory(ledger, hash, { changed, used: (key, at) => keepUse(ports, key, at) });
   const policies = new PolicyBook(() => {
     changed();
     const current = policies.current();
@@ -132,6 +136,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     refusals,
     policies,
     approvals,
+    admitWorker: (key) => admitWorker(parts, key, ""),
     async recover() {
       const open = await recover(parts, webhooks);
       retention?.start();
@@ -139,6 +144,13 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     },
     ...endings({ driver, streams, approvals, webhooks, leaving, retention }),
   };
+}
+
+/** Nobody waits for it; one that is lost is told again a minute later. */
+function keepUse({ ledger, log }: RuntimePorts, { tenant, keyId }: Key, at: number): void {
+  ledger.commit({ lazy: true, writes: [{ op: "touch_key", tenant, keyId, at }] }).catch((error: unknown) => {
+    log.warn({ reason: String(error) }, "when a key was last used could not be kept");
+  });
 }
 
 function endings({ driver, streams, approvals, webhooks, leaving, retention }: Ending): Pick<Runtime, "drain" | "stop"> {
@@ -181,6 +193,7 @@ function statusOf(ports: RuntimePorts, hub: Hub, driver: Driver, startedAt: numb
 async function recover({ ledger, hub, catalog, policies, approvals, driver, clock, streams }: ServicePorts, webhooks: Webhooks): Promise<number> {
   await policies.load(ledger);
   for (const { tenant, tool } of await ledger.freezes()) hub.freeze(tenant, tool);
+  for (const { tenant, suspendedAt } of await ledger.tenants()) if (suspendedAt !== null) hub.suspend(tenant);
   let count = 0;
   for await (const row of ledger.openCalls()) {
     await streams.recover(row);

@@ -7,9 +7,10 @@ import type { Batch } from "./stream/types.ts";
 import type { AskedFile } from "./corridor/files.ts";
 import type { FilesService } from "./corridor/files-service.ts";
 import type { GovernanceService } from "./service-governance.ts";
-import type { Asked, Grant, Key, Principal, Scope } from "./tenancy/types.ts";
+import type { TenantService } from "./service-tenants.ts";
+import type { Asked, Grant, Key, KeyQuery, NewKey, Principal } from "./tenancy/types.ts";
 
-export type { Asked } from "./tenancy/types.ts";
+export type { Asked, KeyQuery, KeyStatus, NewKey } from "./tenancy/types.ts";
 
 /** An invoke request whose shape a door has checked; what the fields mean is design 04's table. */
 export interface InvokeRequest {
@@ -76,15 +77,6 @@ export interface ToolView {
   readonly workers: number;
 }
 
-export interface NewKey {
-  readonly label: string;
-  readonly principal: string;
-  readonly project?: string;
-  readonly scopes: readonly (Scope | "*")[];
-  readonly roles?: readonly string[];
-  readonly expiresAt?: number;
-}
-
 export interface NewGrant {
   readonly subject: string;
   readonly project?: string;
@@ -118,8 +110,11 @@ export interface RuntimeStatus {
 }
 
 /** Every method throws SignalboxError with a code of the one error table, and nothing else on purpose. */
-export interface Service extends GovernanceService, FilesService {
-  /** @param token the credential as the caller sent it, without `Bearer `. */
+export interface Service extends GovernanceService, FilesService, TenantService {
+  /**
+   * A key of a suspended tenant is refused: `forbidden`, with the reason `tenant_suspended`.
+   * @param token the credential as the caller sent it, without `Bearer `.
+   */
   authenticate(token: string | undefined, requestId: string): Promise<Principal>;
 
   invoke(asked: Asked, request: InvokeRequest): Promise<InvokeAnswer>;
@@ -153,7 +148,7 @@ export interface Service extends GovernanceService, FilesService {
   activateTool(asked: Asked, tool: string, version: string): Promise<ToolRecord>;
 
   createKey(asked: Asked, key: NewKey): Promise<{ readonly key: Key; readonly secret: string }>;
-  listKeys(asked: Asked): Promise<readonly Key[]>;
+  listKeys(asked: Asked, query?: KeyQuery): Promise<readonly Key[]>;
   revokeKey(asked: Asked, keyId: string): Promise<Key>;
   createGrant(asked: Asked, grant: NewGrant): Promise<Grant>;
   listGrants(asked: Asked): Promise<readonly Grant[]>;

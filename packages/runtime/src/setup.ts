@@ -15,6 +15,7 @@ import type { Ledger } from "./ledger/port.ts";
 import { manifestDigest } from "./registry/digest.ts";
 import type { Runtime } from "./runtime.ts";
 import { makeKeyText } from "./tenancy/directory.ts";
+import { newTenant } from "./tenancy/tenant.ts";
 import { platformTenant, type Grant, type Key, type Principal, type Scope } from "./tenancy/types.ts";
 
 export interface Setting {
@@ -92,7 +93,7 @@ async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key:
   };
   await ledger.commit({
     writes: [
-      { op: "insert_tenant", row: { tenant, weight: 1, createdAt: now } },
+      { op: "insert_tenant", row: newTenant(tenant, 1, now) },
       { op: "insert_project", row: { tenant, project, environment: "development", createdAt: now } },
       { op: "insert_key", row: key },
       { op: "insert_grant", row: grant },
@@ -139,6 +140,7 @@ function newKey({ clock, chance }: Setting, { tenant, principal, label, scopes }
     createdAt: now,
     expiresAt: null,
     revokedAt: null,
+    lastUsedAt: null,
   };
   return { key, secret };
 }

@@ -52,6 +52,12 @@ export const lookupCases: readonly ErrorCase[] = [
     reach: ({ admin }) => admin.get("/v1/policies/no-such-rule"),
   },
   {
+    code: "tenant_not_found",
+    when: "no tenant has this name, or it is another's",
+    ...notFound,
+    reach: ({ admin }) => admin.get("/v1/tenants/no-such-tenant"),
+  },
+  {
     code: "project_not_found",
     when: "a call names a project that was not made",
     ...notFound,

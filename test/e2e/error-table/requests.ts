@@ -78,7 +78,7 @@ export const requestCases: readonly ErrorCase[] = [
     details: { limit: "tenant_stored_bytes_max", limit_bytes: 4_294_967_296 },
     async reach(world) {
       const tenant = `full-${world.door.name.toLowerCase()}`;
-      const key = keyOf(world, tenant);
+      const key = await keyOf(world, tenant);
       // A file with a hole in it: its size counts, and it takes no room.
       const folder = join(world.stack.dataDir, "store", `t-${tenant}`, "files", "00");
       mkdirSync(folder, { recursive: true });
@@ -92,8 +92,8 @@ export const requestCases: readonly ErrorCase[] = [
 
 const octets = (body: string) => ({ body, headers: { "content-type": "application/octet-stream" } });
 
-function keyOf({ stack }: World, tenant: string): string {
-  return addTenant(stack.dataDir, { tenant, principal: "user:hoarder", scopes: ["*"], grants: ["*"] });
+function keyOf({ stack }: World, tenant: string): Promise<string> {
+  return addTenant(stack.operator, tenant, "user:hoarder");
 }
 
 /** A whole invoke of exactly so many bytes. */
@@ -103,7 +103,7 @@ function bodyOf(bytes: number): string {
 }
 
 async function putOneTooMany(world: World) {
-  const key = keyOf(world, `busy-${world.door.name.toLowerCase()}`);
+  const key = await keyOf(world, `busy-${world.door.name.toLowerCase()}`);
   const { promise: enough, resolve: finish } = Promise.withResolvers<void>();
   async function* dripping(text: string): AsyncGenerator<Buffer> {
     yield Buffer.from(text);

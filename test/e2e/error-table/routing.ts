@@ -51,8 +51,8 @@ export const routingCases: readonly ErrorCase[] = [
     details: {},
     async reach(world) {
       const tenant = `damaged-${world.door.name.toLowerCase()}`;
-      const { dataDir } = world.stack;
-      const key = addTenant(dataDir, { tenant, principal: "user:unlucky", scopes: ["*"], grants: ["*"] });
+      const { dataDir, operator } = world.stack;
+      const key = await addTenant(operator, tenant, "user:unlucky");
       const ledger = new DatabaseSync(join(dataDir, "ledger.db"), { timeout: 5_000 });
       ledger.prepare("UPDATE keys SET scopes_json = '[' WHERE tenant = ?").run(tenant);
       ledger.close();

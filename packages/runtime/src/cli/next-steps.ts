@@ -41,6 +41,9 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
     if (context.policy !== undefined) return context.policy;
     if (context.details["missing_scope"] !== undefined)
       return "ask an administrator for a key with that scope: signalbox keys create";
+    if (context.details["reason"] === "tenant_suspended")
+      return "whoever runs the runtime can resume it: signalbox tenants resume <tenant> --platform";
+    if (context.details["reason"] === "operator_only") return "speak as the platform's operator: add --platform";
     // A vote that was refused says so with a reason; what is missing then is another person, or a role.
     if (context.approvalId !== undefined && typeof context.details["reason"] === "string") {
       const still =
@@ -73,6 +76,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   grant_not_found: "signalbox grants list",
   approval_not_found: "see which there are: signalbox approvals list --all",
   policy_not_found: "signalbox policies list",
+  tenant_not_found: "signalbox tenants list --platform",
   project_not_found: "signalbox projects list",
   webhook_not_found: "signalbox webhooks list",
   worker_not_found: "signalbox workers list",

@@ -14,6 +14,7 @@ import { addPolicies } from "./commands/policies.ts";
 import { addProjects } from "./commands/projects.ts";
 import { addRun } from "./commands/run.ts";
 import { addStatus } from "./commands/status.ts";
+import { addTenants } from "./commands/tenants.ts";
 import { addTools } from "./commands/tools.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
@@ -31,7 +32,7 @@ const epilogue = `
 Where it connects:
   --url and --key, or SIGNALBOX_URL and SIGNALBOX_KEY, or the nearest
   .signalbox/client.json in this folder or above (\`signalbox dev\` writes one).
-  With --platform (policies, tools, freeze) it speaks as the platform's operator:
+  With --platform (tenants, policies, tools, freeze) it speaks as the platform's operator:
   SIGNALBOX_PLATFORM_KEY, or platform_key of that file.
 
 ${exitCodesHelp}`;
@@ -80,6 +81,7 @@ function buildProgram(io: Io, result: Result): Command {
     addPolicies,
     addFreeze,
     addWorkers,
+    addTenants,
     addProjects,
     addKeys,
     addGrants,

@@ -4,9 +4,10 @@ import type { AuditDraft } from "../call/audit-draft.ts";
 import type { AuditFilter, AuditRecord, AuditVerdict } from "../ledger/audit.ts";
 import type { Page, Write } from "../ledger/port.ts";
 import { parsePermission } from "../policy/permission.ts";
-import type { Asked, NewGrant, NewKey } from "../service.ts";
-import { makeKeyText } from "../tenancy/directory.ts";
-import type { Grant, Key } from "../tenancy/types.ts";
+import type { Asked, NewGrant } from "../service.ts";
+import { isAlive } from "../tenancy/directory.ts";
+import { tenancyBounds } from "../tenancy/tenant.ts";
+import type { Grant } from "../tenancy/types.ts";
 import { storable, type InvokePorts } from "./invoke.ts";
 
 export interface AdminPorts extends InvokePorts {
@@ -30,66 +31,43 @@ export async function act(
   return outcome.applied;
 }
 
-const secretBytes = 32;
-
-export async function createKey(ports: AdminPorts, asked: Asked, wanted: NewKey): Promise<{ key: Key; secret: string }> {
+/**
+ * The same for an act on a tenant that need not be the caller's own: then it stands in both tenants' audit, for who did it
+ * and for whom it was done to.
+ */
+export async function actOn(
+  ports: Pick<InvokePorts, "clock" | "ledger">,
+  asked: Asked,
+  tenant: string,
+  action: string,
+  write: Write | readonly Write[],
+  details: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
   const { principal, requestId } = asked;
-  await ports.refusals.requireScope(principal, "admin", requestId);
-  const beyond = wanted.scopes.filter((scope) => !principal.scopes.has("*") && !principal.scopes.has(scope));
-  if (beyond.length > 0) {
-    const error = new SignalboxError("forbidden", `this key cannot give scopes that it lacks: ${beyond.join(", ")}`, {
-      details: { missing_scope: beyond[0], beyond },
-    });
-    await ports.refusals.refuse(principal, requestId, error, { details: { beyond } });
-  }
-  const now = ports.clock.now();
-  const id = makeId("key", now, ports.chance.bytes(10));
-  const secret = makeKeyText(id.slice("key_".length), ports.base64url(ports.chance.bytes(secretBytes)));
-  const key: Key = {
-    tenant: principal.tenant,
-    keyId: id,
-    hash: ports.hash(secret),
-    label: wanted.label,
-    principal: wanted.principal,
-    project: wanted.project ?? principal.project,
-    scopes: wanted.scopes,
-    roles: wanted.roles ?? [],
-    createdAt: now,
-    expiresAt: wanted.expiresAt ?? null,
-    revokedAt: null,
+  if (tenant === principal.tenant) return act(ports, asked, action, write, details);
+  const theirs: AuditDraft = {
+    ts: ports.clock.now(),
+    tenant,
+    project: "",
+    principal: principal.name,
+    action,
+    status: "done",
+    requestId,
+    details: { ...details, by_tenant: principal.tenant },
   };
-  const details = { key_id: id, for: key.principal, scopes: key.scopes, roles: key.roles, expires_at: key.expiresAt };
-  // Whoever gives out a key for a project has made the project.
-  const project = ports.policies.knowsProject(key.tenant, key.project)
-    ? undefined
-    : { tenant: key.tenant, project: key.project, environment: "", createdAt: now };
-  const writes: readonly Write[] = [
-    { op: "insert_key", row: key },
-    ...(project === undefined ? [] : [{ op: "put_project" as const, row: project }]),
-  ];
-  if (project !== undefined && (await storable(ports.ledger.projects(key.tenant))).some((one) => one.project === key.project))
-    throw new SignalboxError("policy_error", "the projects have not been read yet; try again");
-  if (!(await act(ports, asked, "key.created", writes, details))) {
-    throw new SignalboxError("conflict", "a key of this id exists already; try again");
-  }
-  if (project !== undefined) ports.policies.projectChanged(project);
-  return { key, secret };
+  const writes = "op" in write ? [write] : write;
+  return act(ports, asked, action, [...writes, { op: "append_audit", draft: theirs }], { ...details, tenant });
 }
 
-export async function listKeys(ports: AdminPorts, asked: Asked): Promise<readonly Key[]> {
-  await ports.refusals.requireScope(asked.principal, "admin", asked.requestId);
-  return storable(ports.ledger.keys(asked.principal.tenant));
+/** The lock under which keys, grants and projects of a tenant are counted and made: two at once must not pass a bound together. */
+export function makingIn(tenant: string): string {
+  return `making\n${tenant}`;
 }
 
-export async function revokeKey(ports: AdminPorts, asked: Asked, keyId: string): Promise<Key> {
-  const { tenant } = asked.principal;
-  await ports.refusals.requireScope(asked.principal, "admin", asked.requestId);
-  const write = { op: "revoke_key", tenant, keyId, at: ports.clock.now() } as const;
-  const applied = await act(ports, asked, "key.revoked", write, { key_id: keyId });
-  ports.directory.changed(tenant);
-  const key = (await storable(ports.ledger.keys(tenant))).find((one) => one.keyId === keyId);
-  if (!applied || key === undefined) throw new SignalboxError("key_not_found", "there is no such key");
-  return key;
+/** @throws SignalboxError conflict when there are as many as there may be */
+export function requireRoom(count: number, max: number, ofWhat: string, limit: string): void {
+  if (count < max) return;
+  throw new SignalboxError("conflict", `there are ${max} ${ofWhat}`, { details: { [limit]: max } });
 }
 
 export async function createGrant(ports: AdminPorts, asked: Asked, wanted: NewGrant): Promise<Grant> {
@@ -102,26 +80,39 @@ export async function createGrant(ports: AdminPorts, asked: Asked, wanted: NewGr
   if (problems.length > 0) {
     throw new SignalboxError("invalid_input", "a permission reads 'domain:action:resource', e.g. tool:invoke:echo", { details: { problems } });
   }
+  return ports.counting.run(makingIn(principal.tenant), () => storeGrant(ports, asked, wanted));
+}
+
+async function storeGrant(ports: AdminPorts, asked: Asked, wanted: NewGrant): Promise<Grant> {
+  const { tenant } = asked.principal;
   const now = ports.clock.now();
-  const grant: Grant = {
-    tenant: principal.tenant,
-    grantId: makeId("grant", now, ports.chance.bytes(10)),
-    subject: wanted.subject,
-    project: wanted.project ?? "",
-    permissions: wanted.permissions,
-    roles: wanted.roles ?? [],
-    createdAt: now,
-    createdBy: principal.name,
-    expiresAt: wanted.expiresAt ?? null,
-    revokedAt: null,
-  };
-  const { grantId, subject, permissions, roles, expiresAt } = grant;
-  const details = { grant_id: grantId, subject, permissions, roles, expires_at: expiresAt };
-  if (!(await act(ports, asked, "grant.created", { op: "insert_grant", row: grant }, details))) {
+  const alive = (await storable(ports.ledger.grants(tenant))).filter((one) => isAlive(one, now)).length;
+  const { grantsPerTenantMax: max } = tenancyBounds;
+  requireRoom(alive, max, "grants that are alive; end one first: signalbox grants revoke <id>", "grants_per_tenant_max");
+  const grant = freshGrant(ports, asked, tenant, wanted);
+  if (!(await act(ports, asked, "grant.created", { op: "insert_grant", row: grant }, grantFacts(grant)))) {
     throw new SignalboxError("conflict", "a grant of this id exists already; try again");
   }
-  ports.directory.changed(principal.tenant);
+  ports.directory.changed(tenant);
   return grant;
+}
+
+/** A grant that no ledger knows yet. */
+export function freshGrant(
+  { clock, chance }: Pick<AdminPorts, "clock" | "chance">,
+  { principal }: Asked,
+  tenant: string,
+  wanted: NewGrant,
+): Grant {
+  const { subject, project = "", permissions, roles = [], expiresAt = null } = wanted;
+  const now = clock.now();
+  const grantId = makeId("grant", now, chance.bytes(10));
+  const life = { createdAt: now, createdBy: principal.name, expiresAt, revokedAt: null };
+  return { tenant, grantId, subject, project, permissions, roles, ...life };
+}
+
+function grantFacts({ grantId, subject, permissions, roles, expiresAt }: Grant): Readonly<Record<string, unknown>> {
+  return { grant_id: grantId, subject, permissions, roles, expires_at: expiresAt };
 }
 
 export async function listGrants(ports: AdminPorts, asked: Asked): Promise<readonly Grant[]> {

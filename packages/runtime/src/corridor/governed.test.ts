@@ -142,7 +142,7 @@ describe("at dispatch", () => {
 
   test("a key that expires while the call waits", async () => {
     await house.ledger.commit({ writes: [{ op: "revoke_key", tenant: "acme", keyId: "key_of_user:ann", at: at0 }] });
-    const row = { tenant: "acme", keyId: "key_2", hash: "h2", label: "", principal: "user:ann", project: "shop", scopes: ["tools:invoke"], roles: [], createdAt: at0, expiresAt: at0 + 2_000, revokedAt: null } as const;
+    const row = { tenant: "acme", keyId: "key_2", hash: "h2", label: "", principal: "user:ann", project: "shop", scopes: ["tools:invoke"], roles: [], createdAt: at0, expiresAt: at0 + 2_000, revokedAt: null, lastUsedAt: null } as const;
     await house.ledger.commit({ writes: [{ op: "insert_key", row }] });
     house.runtime.directory.changed("acme");
     const { call } = await house.invoke();

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { policySubject, policyVersion } from "../../../../test/support/policies.ts";
 import type { PolicyDefault, PolicyVersion } from "../policy/types.ts";
 import { PolicyBook, type PolicyReads } from "./policy-book.ts";
+import { newTenant } from "../tenancy/tenant.ts";
 
 const place = { changedAt: 0, changedBy: "user:own" };
 const shop = { tenant: "acme", project: "shop", environment: "production", createdAt: 0 };
@@ -12,7 +13,7 @@ function reads(given: {
   readonly defaults?: readonly PolicyDefault[];
 }): PolicyReads {
   return {
-    tenants: async () => [{ tenant: "acme", weight: 1, createdAt: 0 }],
+    tenants: async () => [newTenant("acme", 1, 0)],
     projects: async () => [shop],
     policyDefaults: async () => given.defaults ?? [],
     policies: async () => given.policies ?? [],

@@ -3,11 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../../../../test/support/corridor.ts";
 import { by, noon, operator, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import type { Asked } from "../tenancy/types.ts";
-import { enableTool, listProjects, projectTools, putProject } from "./projects.ts";
-import type { RegistryPorts } from "./tools-lookup.ts";
+import { enableTool, listProjects, projectTools, putProject, type ProjectPorts } from "./projects.ts";
 
 let office: PolicyOffice;
-let ports: RegistryPorts;
+let ports: ProjectPorts;
 let looks: number;
 beforeEach(async () => {
   office = await PolicyOffice.open();

@@ -3,7 +3,8 @@ import { limits, SignalboxError } from "@signalbox/protocol";
 import { nearNames } from "../document/nearest.ts";
 import type { ProjectTool } from "../registry/types.ts";
 import type { Asked, Project } from "../tenancy/types.ts";
-import { act } from "./admin.ts";
+import { tenancyBounds } from "../tenancy/tenant.ts";
+import { act, makingIn, requireRoom, type AdminPorts } from "./admin.ts";
 import { storable } from "./invoke.ts";
 import { anyTool, type RegistryPorts } from "./tools-lookup.ts";
 
@@ -70,9 +71,17 @@ export async function listProjects(ports: RegistryPorts, asked: Asked): Promise<
   return storable(ports.ledger.projects(asked.principal.tenant));
 }
 
+export type ProjectPorts = RegistryPorts & Pick<AdminPorts, "counting">;
+
+/** @throws SignalboxError conflict when the tenant has as many projects as it may have */
+export function roomForProject(projects: readonly Project[]): void {
+  const { projectsPerTenantMax: max } = tenancyBounds;
+  requireRoom(projects.length, max, "projects of this tenant, as many as there may be; use one of them", "projects_per_tenant_max");
+}
+
 /** @param environment the label that policies match; empty = none. Scope admin. */
 export async function putProject(
-  ports: RegistryPorts,
+  ports: ProjectPorts,
   asked: Asked,
   project: string,
   environment: string,
@@ -80,7 +89,19 @@ export async function putProject(
   const { tenant } = asked.principal;
   await ports.refusals.requireScope(asked.principal, "admin", asked.requestId);
   checkNames(project, environment);
-  const before = (await storable(ports.ledger.projects(tenant))).find((one) => one.project === project);
+  return ports.counting.run(makingIn(tenant), () => storeProject(ports, asked, project, environment));
+}
+
+async function storeProject(
+  ports: RegistryPorts,
+  asked: Asked,
+  project: string,
+  environment: string,
+): Promise<Project> {
+  const { tenant } = asked.principal;
+  const projects = await storable(ports.ledger.projects(tenant));
+  const before = projects.find((one) => one.project === project);
+  if (before === undefined) roomForProject(projects);
   const row: Project = { tenant, project, environment, createdAt: before?.createdAt ?? ports.clock.now() };
   const details = { environment, ...(before === undefined ? {} : { from: before.environment }) };
   await act(

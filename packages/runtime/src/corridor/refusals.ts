@@ -15,12 +15,39 @@ export interface RefusalPorts {
 
 /** Records of failed logins per second at most; what is above is counted and told by the next record. */
 const loginRecordsPerSecondMax = 10;
+/** The same for each suspended tenant: its programs go on asking, and know nothing of it. */
+const suspendedRecordsPerSecondMax = 1;
+
+/** Lets so many through in a second, and tells how many it held back before. */
+class Sparing {
+  readonly #perSecondMax: number;
+  #second = 0;
+  #inSecond = 0;
+  #held = 0;
+
+  constructor(perSecondMax: number) {
+    this.#perSecondMax = perSecondMax;
+  }
+
+  /** Undefined: not this one. */
+  take(now: number): { readonly details?: { readonly not_recorded_before: number } } | undefined {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) [this.#second, this.#inSecond] = [second, 0];
+    if (++this.#inSecond > this.#perSecondMax) {
+      this.#held++;
+      return undefined;
+    }
+    const held = this.#held;
+    this.#held = 0;
+    return held > 0 ? { details: { not_recorded_before: held } } : {};
+  }
+}
 
 export class Refusals {
   readonly #ports: RefusalPorts;
-  #window = 0;
-  #inWindow = 0;
-  #untold = 0;
+  readonly #logins = new Sparing(loginRecordsPerSecondMax);
+  /** By tenant; as many as were suspended since the start. */
+  readonly #suspended = new Map<string, Sparing>();
 
   constructor(ports: RefusalPorts) {
     this.#ports = ports;
@@ -60,15 +87,9 @@ export class Refusals {
   /** A failed login belongs to no tenant; bounded, so that nobody can fill the disk from outside. */
   loginRefused(code: string, requestId: string): void {
     const now = this.#ports.clock.now();
-    const second = Math.floor(now / 1000);
-    if (second !== this.#window) [this.#window, this.#inWindow] = [second, 0];
     this.#ports.meters.count("authorization_denied_total", { reason: code });
-    if (++this.#inWindow > loginRecordsPerSecondMax) {
-      this.#untold++;
-      return;
-    }
-    const details = this.#untold > 0 ? { details: { not_recorded_before: this.#untold } } : {};
-    this.#untold = 0;
+    const room = this.#logins.take(now);
+    if (room === undefined) return;
     const draft: AuditDraft = {
       ts: now,
       tenant: platformTenant,
@@ -78,9 +99,26 @@ export class Refusals {
       errorCode: code,
       status: "refused",
       requestId,
-      ...details,
+      ...room,
     };
     void this.#write(draft);
+  }
+
+  /** A key of a suspended tenant; bounded like failed logins. @returns what to throw */
+  suspended({ tenant, project, name }: Principal, requestId: string): SignalboxError {
+    const now = this.#ports.clock.now();
+    const reason = "tenant_suspended";
+    this.#ports.meters.count("authorization_denied_total", { reason });
+    let sparing = this.#suspended.get(tenant);
+    if (sparing === undefined) this.#suspended.set(tenant, (sparing = new Sparing(suspendedRecordsPerSecondMax)));
+    const room = sparing.take(now);
+    if (room !== undefined) {
+      const base = { ts: now, tenant, project, principal: name, action: "request.refused", errorCode: "forbidden" };
+      void this.#write({ ...base, status: "refused", requestId, details: { reason, ...room.details } });
+    }
+    return new SignalboxError("forbidden", "this tenant is suspended; whoever runs the runtime can resume it", {
+      details: { reason },
+    });
   }
 
   async #write(draft: AuditDraft): Promise<void> {

@@ -1,24 +1,15 @@
 // Binds everything a front door can ask to the functions that do it.
-import { errorTable, SignalboxError } from "@signalbox/protocol";
 import type { RuntimeStatus, Service } from "../service.ts";
 import type { GovernanceService, WebhookService } from "../service-governance.ts";
-import {
-  createGrant,
-  createKey,
-  listAudit,
-  listGrants,
-  listKeys,
-  revokeGrant,
-  revokeKey,
-  verifyAudit,
-  type AdminPorts,
-} from "./admin.ts";
+import { createGrant, listAudit, listGrants, revokeGrant, verifyAudit, type AdminPorts } from "./admin.ts";
+import { authenticate } from "./authenticate.ts";
 import { filesService } from "./files-service.ts";
 import type { ContentStore } from "./files-ports.ts";
 import { getApproval, listApprovals, vote } from "./approval-service.ts";
 import { freeze, listFreezes, unfreeze } from "./brakes.ts";
 import { cancel, follow, getExecution, listEvents, listExecutions, resolve } from "./executions.ts";
-import { invoke, storable } from "./invoke.ts";
+import { invoke } from "./invoke.ts";
+import { createKey, listKeys, revokeKey } from "./keys.ts";
 import { listPolicies, getPolicy, policyDefaults, setPolicyDefault, setPolicyStatus } from "./policy-admin.ts";
 import { publishPolicy } from "./policy-admin-publish.ts";
 import { explainPolicy } from "./policy-questions.ts";
@@ -27,6 +18,7 @@ import { enableTool, listProjects, projectTools, putProject } from "./projects.t
 import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, toolPins } from "./registry-admin.ts";
 import type { Streams } from "./streams.ts";
 import { activateTool, getTool, listTools, registerTool } from "./tools.ts";
+import { tenantService } from "./tenants.ts";
 import { workerViews } from "./workers.ts";
 
 export interface ServicePorts extends AdminPorts {
@@ -42,14 +34,8 @@ export function serviceOf(ports: ServicePorts): Service {
   return {
     ...governanceOf(ports),
     ...filesService(ports),
-    async authenticate(token, requestId) {
-      try {
-        return await storable(ports.directory.authenticate(token, ports.clock.now()));
-      } catch (error) {
-        if (error instanceof SignalboxError && errorTable[error.code].http === 401) ports.refusals.loginRefused(error.code, requestId);
-        throw error;
-      }
-    },
+    ...tenantService(ports),
+    authenticate: (token, requestId) => authenticate(ports, token, requestId),
     invoke: (asked, request) => invoke(ports, asked, request),
     getExecution: (asked, id) => getExecution(ports, asked, id),
     listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
@@ -62,7 +48,7 @@ export function serviceOf(ports: ServicePorts): Service {
     getTool: (asked, tool, version) => getTool(ports, asked, tool, version),
     activateTool: (asked, tool, version) => activateTool(ports, asked, tool, version),
     createKey: (asked, key) => createKey(ports, asked, key),
-    listKeys: (asked) => listKeys(ports, asked),
+    listKeys: (asked, query) => listKeys(ports, asked, query),
     revokeKey: (asked, keyId) => revokeKey(ports, asked, keyId),
     createGrant: (asked, grant) => createGrant(ports, asked, grant),
     listGrants: (asked) => listGrants(ports, asked),

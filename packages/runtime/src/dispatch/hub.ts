@@ -332,8 +332,22 @@ export class Hub {
   }
 
   unfreeze(tenant: string, tool: string, now: number): void {
-    thaw(this.#state, freezeKey(tenant, tool), now);
+    thaw(this.#state, () => this.#state.frozen.delete(freezeKey(tenant, tool)), now);
     placeWaiting(this.#state, now);
+  }
+
+  /** Nothing of this tenant goes to a worker from now on; what a worker has goes on to its end. */
+  suspend(tenant: string): void {
+    this.#state.suspended.add(tenant);
+  }
+
+  resume(tenant: string, now: number): void {
+    thaw(this.#state, () => this.#state.suspended.delete(tenant), now);
+    placeWaiting(this.#state, now);
+  }
+
+  isSuspended(tenant: string): boolean {
+    return this.#state.suspended.has(tenant);
   }
 
   /** Calls that no worker has: for a look at whether they may still run. */

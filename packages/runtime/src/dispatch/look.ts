@@ -103,13 +103,13 @@ export function untriggered(state: HubState, key: string, now: number): void {
   apply(state, entry, dueNow(state, entry, now), now);
 }
 
-/** Takes a freeze away; what it held up gets its time in the queue anew, and is offered to whoever is free. */
-export function thaw(state: HubState, freeze: string, now: number): void {
+/** Takes a freeze or a suspension away; what it held up gets its time in the queue anew, and is offered to whoever is free. */
+export function thaw(state: HubState, lift: () => void, now: number): void {
   const held: LiveCall[] = [];
   for (const entry of state.calls.values()) {
     if (entry.live.call.state === "queued" && isFrozen(state, entry.live.call)) held.push(entry);
   }
-  state.frozen.delete(freeze);
+  lift();
   for (const entry of held) {
     if (isFrozen(state, entry.live.call)) continue;
     apply(state, entry, { type: "thawed", reason: "unfrozen" }, now);

@@ -44,6 +44,8 @@ export interface HubState {
   epoch: number;
   /** Scopes of which nothing is dispatched, by {@link freezeKey}. */
   readonly frozen: Set<string>;
+  /** Tenants that are suspended: nothing of theirs is dispatched. Apart from freezes, so that lifting one leaves the other. */
+  readonly suspended: Set<string>;
   /** Routing outcomes on which some rule may have a say. */
   triggers: ReadonlySet<RoutingOutcome>;
   /** Open calls whose result their twins wait for, by tenant and cache key. */
@@ -74,6 +76,7 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     draining: false,
     epoch: 0,
     frozen: new Set(),
+    suspended: new Set(),
     triggers: new Set(),
     flights: new Map(),
     flightsEnded: new Map(),
@@ -131,7 +134,9 @@ export function isHeld(state: HubState, entry: LiveCall): boolean {
   return entry.lineKey !== entry.laneKey || isFrozen(state, entry.live.call);
 }
 
-export function isFrozen({ frozen }: HubState, { tenant, tool }: Pick<Call, "tenant" | "tool">): boolean {
+/** A freeze, or its tenant's suspension, keeps the call from workers. */
+export function isFrozen({ frozen, suspended }: HubState, { tenant, tool }: Pick<Call, "tenant" | "tool">): boolean {
+  if (suspended.size > 0 && suspended.has(tenant)) return true;
   if (frozen.size === 0) return false;
   return [tenant, "platform"].some((whose) => frozen.has(freezeKey(whose, "")) || frozen.has(freezeKey(whose, tool)));
 }

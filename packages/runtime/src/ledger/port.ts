@@ -26,6 +26,8 @@ export type GuardedWrite =
       readonly row: Call;
     }
   | { readonly op: "insert_tenant"; readonly row: Tenant }
+  /** Refused when the tenant is unknown. Its weight and suspension become those of the row. */
+  | { readonly op: "update_tenant"; readonly row: Tenant }
   | { readonly op: "insert_project"; readonly row: Project }
   | { readonly op: "insert_key"; readonly row: Key }
   /** Refused when the key is unknown in the tenant; revoking twice keeps the first instant. */
@@ -106,6 +108,8 @@ export type PlainWrite =
   | { readonly op: "put_delivery"; readonly row: Delivery }
   /** Kept for late readers; what lies before `dropBefore` goes. */
   | { readonly op: "append_stream"; readonly chunk: StreamChunk; readonly dropBefore: number }
+  /** Of a key that is there; an earlier instant than the one that is kept changes nothing. */
+  | { readonly op: "touch_key"; readonly tenant: string; readonly keyId: string; readonly at: number }
   /** Makes the project, or changes its environment. */
   | { readonly op: "put_project"; readonly row: Project }
   /** `decision` null takes the default away. */
@@ -224,7 +228,9 @@ export interface Ledger {
   /** Open calls of a tenant by state; for limits and metrics. */
   countOpen(tenant: string): Promise<Readonly<Partial<Record<CallState, number>>>>;
 
+  /** By name. */
   tenants(): Promise<readonly Tenant[]>;
+  tenant(tenant: string): Promise<Tenant | undefined>;
   projects(tenant: string): Promise<readonly Project[]>;
   keyByHash(hash: string): Promise<Key | undefined>;
   keys(tenant: string): Promise<readonly Key[]>;

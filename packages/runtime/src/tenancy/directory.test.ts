@@ -18,6 +18,7 @@ const key: Key = {
   createdAt: 1,
   expiresAt: null,
   revokedAt: null,
+  lastUsedAt: null,
 };
 
 const grant: Grant = {
@@ -264,8 +265,16 @@ describe("holdingsByName", () => {
 test("every change is told, of whatever tenant", () => {
   let told = 0;
   const reads: DirectoryReads = { keyByHash: async () => undefined, grants: async () => [], keys: async () => [] };
-  const directory = new Directory(reads, (text) => text, () => void told++);
+  const directory = new Directory(reads, (text) => text, { changed: () => void told++ });
   directory.changed("acme");
   directory.changed("other");
   expect(told).toBe(2);
+});
+
+test("uses of a key are told at most once a minute, and from its last one that is kept", async () => {
+  const told: number[] = [];
+  const reads: DirectoryReads = { keyByHash: async () => ({ ...key, lastUsedAt: 1_000 }), grants: async () => [], keys: async () => [] };
+  const directory = new Directory(reads, (text) => text, { used: ({ keyId }, at) => void (keyId === "key_1" && told.push(at)) });
+  for (const now of [60_999, 61_000, 61_001, 120_999, 50, 121_000]) await directory.authenticate(token, now);
+  expect(told).toEqual([61_000, 121_000]);
 });

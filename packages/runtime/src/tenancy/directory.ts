@@ -21,7 +21,20 @@ type KeysByName = ReadonlyMap<string, readonly Key[]>;
 interface Known {
   readonly key: Key;
   readonly principal: Principal;
+  /** As far as it was told; wall clock, ms since 1970. */
+  usedAt: number;
 }
+
+/** What hears of changes, and of keys that are used. */
+export interface DirectoryEars {
+  /** After every change: who was let in before may no longer be. */
+  readonly changed?: () => void;
+  /** At most once a minute for each key: no request waits for it. */
+  readonly used?: (key: Key, at: number) => void;
+}
+
+/** How exact the last use of a key is: each finer step would be a write more. */
+const usedStepMs = 60_000;
 
 const keyPattern = /^sbk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}$/;
 /** Keys and tenants remembered at most; over it the oldest are read again. */
@@ -38,14 +51,13 @@ export class Directory {
   readonly #known = new Map<string, Known>();
   readonly #grants = new Map<string, Promise<GrantsBySubject>>();
   readonly #keys = new Map<string, Promise<KeysByName>>();
-  readonly #onChange: () => void;
+  readonly #ears: DirectoryEars;
   #changes = 0;
 
-  /** @param onChange told after every change: who was let in before may no longer be */
-  constructor(reads: DirectoryReads, hash: (text: string) => string, onChange: () => void = () => {}) {
+  constructor(reads: DirectoryReads, hash: (text: string) => string, ears: DirectoryEars = {}) {
     this.#reads = reads;
     this.#hash = hash;
-    this.#onChange = onChange;
+    this.#ears = ears;
   }
 
   /** @throws SignalboxError unauthenticated · token_expired · key_revoked */
@@ -58,6 +70,10 @@ export class Directory {
     const { key, principal } = known;
     if (key.revokedAt !== null) throw new SignalboxError("key_revoked", "the API key was revoked; ask for a new one");
     if (key.expiresAt !== null && key.expiresAt <= now) throw new SignalboxError("token_expired", "the API key has expired; ask for a new one");
+    if (now - known.usedAt >= usedStepMs) {
+      known.usedAt = now;
+      this.#ears.used?.(key, now);
+    }
     return principal;
   }
 
@@ -67,7 +83,8 @@ export class Directory {
     const key = await this.#reads.keyByHash(this.#hash(token));
     if (key === undefined) return undefined;
     const { tenant, project, principal: name, keyId, roles } = key;
-    const known: Known = { key, principal: { tenant, project, name, keyId, scopes: new Set(key.scopes), roles } };
+    const principal: Principal = { tenant, project, name, keyId, scopes: new Set(key.scopes), roles };
+    const known: Known = { key, principal, usedAt: key.lastUsedAt ?? Number.NEGATIVE_INFINITY };
     // Read before something changed, it may be the old state: a key that was revoked meanwhile must not be remembered as good.
     if (before !== this.#changes) return known;
     if (this.#known.size >= rememberedMax) this.#known.delete(this.#known.keys().next().value as string);
@@ -124,11 +141,11 @@ export class Directory {
     this.#grants.delete(tenant);
     this.#keys.delete(tenant);
     for (const [token, known] of this.#known) if (known.key.tenant === tenant) this.#known.delete(token);
-    this.#onChange();
+    this.#ears.changed?.();
   }
 }
 
-function isAlive({ revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">, now: number): boolean {
+export function isAlive({ revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
 

@@ -23,8 +23,13 @@ export const platformTenant = "platform";
 
 export interface Tenant {
   readonly tenant: string;
+  /** Its share of what all tenants wait for; at least 1. */
   readonly weight: number;
   readonly createdAt: number;
+  /** Set while it is suspended: its keys are refused, and nothing of it goes to a worker. */
+  readonly suspendedAt: number | null;
+  readonly suspendedBy: string | null;
+  readonly suspendedReason: string | null;
 }
 
 export interface Project {
@@ -50,7 +55,27 @@ export interface Key {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Kept at most once a minute; null: never. */
+  readonly lastUsedAt: number | null;
 }
+
+export interface NewKey {
+  readonly label: string;
+  readonly principal: string;
+  readonly project?: string;
+  readonly scopes: readonly (Scope | "*")[];
+  readonly roles?: readonly string[];
+  readonly expiresAt?: number;
+}
+
+export interface KeyQuery {
+  readonly principal?: string;
+  readonly project?: string;
+  /** As of now. */
+  readonly status?: KeyStatus;
+}
+
+export type KeyStatus = "active" | "expired" | "revoked";
 
 export interface Grant {
   readonly tenant: string;

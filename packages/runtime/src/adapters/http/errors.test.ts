@@ -21,6 +21,7 @@ const told: readonly [ErrorCode, number, string, boolean][] = [
   ["grant_not_found", 404, "not_found", false],
   ["approval_not_found", 404, "not_found", false],
   ["policy_not_found", 404, "not_found", false],
+  ["tenant_not_found", 404, "not_found", false],
   ["project_not_found", 404, "not_found", false],
   ["webhook_not_found", 404, "not_found", false],
   ["worker_not_found", 404, "not_found", false],
@@ -55,6 +56,7 @@ const sameForAll: readonly string[] = [
   "key_not_found",
   "grant_not_found",
   "approval_not_found",
+  "tenant_not_found",
   "webhook_not_found",
 ];
 

@@ -11,6 +11,7 @@ const sameForAll: Partial<Record<ErrorCode, string>> = {
   key_not_found: "there is no such key; GET /v1/keys lists the tenant's keys",
   grant_not_found: "there is no such grant; GET /v1/grants lists the tenant's grants",
   approval_not_found: "there is no such approval; GET /v1/approvals lists those that this credential may see",
+  tenant_not_found: "there is no such tenant; GET /v1/tenants lists those that this credential may see",
   webhook_not_found: "there is no such webhook; GET /v1/webhooks lists the tenant's webhooks",
 };
 

@@ -145,7 +145,14 @@ export const lateResultColumns = columnsOf<LateResult>({
   errorJson: "text",
 });
 
-export const tenantColumns = columnsOf<Tenant>({ tenant: "text", weight: "number", createdAt: "number" });
+export const tenantColumns = columnsOf<Tenant>({
+  tenant: "text",
+  weight: "number",
+  createdAt: "number",
+  suspendedAt: "number",
+  suspendedBy: "text",
+  suspendedReason: "text",
+});
 
 export const projectColumns = columnsOf<Project>({
   tenant: "text",
@@ -166,6 +173,7 @@ export const keyColumns = columnsOf<Key>({
   createdAt: "number",
   expiresAt: "number",
   revokedAt: "number",
+  lastUsedAt: "number",
 });
 
 export const grantColumns = columnsOf<Grant>({

@@ -259,6 +259,10 @@ export class SqliteLedger implements Ledger {
     return this.#read(() => this.#parts.tenancy.tenants());
   }
 
+  tenant(tenant: string) {
+    return this.#read(() => this.#parts.tenancy.tenant(tenant));
+  }
+
   projects(tenant: string) {
     return this.#read(() => this.#parts.tenancy.projects(tenant));
   }

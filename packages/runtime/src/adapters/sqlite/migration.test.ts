@@ -178,7 +178,8 @@ test("approvals of the first schema's empty tables are made anew, and the rest s
     insertRow(db, "tenants", { tenant: "acme", weight: 1, created_at: 1 });
   });
   const ledger = open();
-  expect(await ledger.tenants()).toEqual([{ tenant: "acme", weight: 1, createdAt: 1 }]);
+  const running = { suspendedAt: null, suspendedBy: null, suspendedReason: null };
+  expect(await ledger.tenants()).toEqual([{ tenant: "acme", weight: 1, createdAt: 1, ...running }]);
   expect(await ledger.policies()).toEqual([]);
   expect(await ledger.policyDefaults()).toEqual([]);
   expect(await ledger.freezes()).toEqual([]);

@@ -106,6 +106,7 @@ export function tenancyReads(prepared: Prepared) {
   const rows = rowReader(prepared);
   return {
     tenants: () => rows<Tenant>(tenantColumns, "tenants ORDER BY tenant"),
+    tenant: (tenant: string) => rows<Tenant>(tenantColumns, "tenants WHERE tenant = ?", tenant).at(0),
     projects: (tenant: string) => rows<Project>(projectColumns, "projects WHERE tenant = ? ORDER BY project", tenant),
     keyByHash: (hash: string) => rows<Key>(keyColumns, "keys WHERE hash = ?", hash).at(0),
     keys: (tenant: string) => rows<Key>(keyColumns, "keys WHERE tenant = ? ORDER BY created_at, key_id", tenant),

@@ -178,6 +178,7 @@ const key = {
   created_at: "2026-01-31T11:00:00.000Z",
   expires_at: null,
   revoked_at: null,
+  last_used_at: "2026-01-31T10:00:00.000Z",
 };
 
 test("a key is made, listed and revoked", async () => {
@@ -213,7 +214,7 @@ test("a key is made, listed and revoked", async () => {
     expires_at: "2026-02-07T12:00:00.000Z",
   });
   expect((await cli(["keys", "list"], reaching(url))).out).toBe(
-    "KEY    LABEL  PRINCIPAL   PROJECT  SCOPES                   LIFE\nkey_1  ci     service:ci  default  tools:invoke calls:read  no end\n",
+    "KEY    LABEL  PRINCIPAL   PROJECT  SCOPES                   LIFE    USED\nkey_1  ci     service:ci  default  tools:invoke calls:read  no end  2 h ago\n",
   );
   expect((await cli(["keys", "revoke", "key_1"], reaching(url))).out).toBe("key_1 (ci) is revoked\n");
   expect((await cli(["keys", "create", "--label", "x"], reaching(url))).code).toBe(2);
@@ -264,7 +265,7 @@ test("a grant is made, listed and revoked", async () => {
 });
 
 test("roles are told where there are any", async () => {
-  const ofFinance = { ...key, key_id: "key_2", label: "fay", principal: "user:fay", roles: ["finance", "editors"] };
+  const ofFinance = { ...key, key_id: "key_2", label: "fay", principal: "user:fay", roles: ["finance", "editors"], last_used_at: null };
   const grant = { grant_id: "grant_2", subject: "user:fay", project: "", permissions: ["a:b:c"], roles: ["finance"] };
   const { url } = await scriptedHttp({
     "POST /v1/keys": [{ status: 201, body: { ...ofFinance, secret: "sbx_new" } }],
@@ -276,9 +277,9 @@ test("roles are told where there are any", async () => {
     "\nroles      finance editors\nsecret ",
   );
   expect((await cli(["keys", "list"], reaching(url))).out).toBe(
-    "KEY    LABEL  PRINCIPAL   PROJECT  SCOPES                   ROLES            LIFE\n" +
-      "key_1  ci     service:ci  default  tools:invoke calls:read                   no end\n" +
-      "key_2  fay    user:fay    default  tools:invoke calls:read  finance editors  no end\n",
+    "KEY    LABEL  PRINCIPAL   PROJECT  SCOPES                   ROLES            LIFE    USED\n" +
+      "key_1  ci     service:ci  default  tools:invoke calls:read                   no end  2 h ago\n" +
+      "key_2  fay    user:fay    default  tools:invoke calls:read  finance editors  no end  never\n",
   );
   const granted = ["grants", "create", "--subject", "user:fay", "--permission", "a:b:c", "--role", "finance"];
   expect((await cli(granted, reaching(url))).out).toBe("grant_2: user:fay has a:b:c, and the role finance\n");

@@ -1,15 +1,16 @@
 // `signalbox keys`: makes, lists and revokes API keys, and brings back a lost local one.
-import type { Key } from "@signalbox/client";
-import type { Command } from "commander";
+import type { CreatedKey, Key, KeyQuery, Page } from "@signalbox/client";
+import { Option, type Command } from "commander";
 import { resolve } from "node:path";
 import { CliError } from "../failure.ts";
 import { expiryFlag, lifeText } from "../lifetimes.ts";
 import { rolesColumn } from "../roles.ts";
 import { givenOnly, pageFlags, pageOptions, remarkMore } from "../session.ts";
-import type { OnlineSession, Outcome, PageFlags, Runs, Session } from "../session.ts";
+import type { OnlineSession, Outcome, Runs, Session } from "../session.ts";
 import { facts } from "../table.ts";
+import { relativeText } from "../times.ts";
 
-interface CreateOptions {
+export interface CreateOptions {
   readonly label: string;
   readonly principal: string;
   readonly scope: readonly string[];
@@ -25,7 +26,7 @@ interface ResetOptions {
 
 export function addKeys(program: Command, runs: Runs): void {
   const keys = program.command("keys").description("make, list and revoke API keys");
-  runs.online<PageFlags>(pageOptions(keys.command("list").description("every key; secrets are never shown again")), listKeys);
+  runs.online<ListKeysOptions>(keyFilters(keys.command("list").description("every key; secrets are never shown again")), listKeys);
   runs.online<CreateOptions>(
     keys
       .command("create")
@@ -52,8 +53,39 @@ export function addKeys(program: Command, runs: Runs): void {
   );
 }
 
-async function listKeys(session: OnlineSession, _args: readonly string[], options: PageFlags): Promise<Outcome> {
-  const page = await session.client.keys.list(pageFlags(options), session);
+/** What narrows a list of keys. */
+export interface ListKeysOptions {
+  readonly principal?: string;
+  readonly project?: string;
+  readonly status?: "active" | "expired" | "revoked";
+  readonly limit?: string;
+  readonly cursor?: string;
+}
+
+export function keyFilters(command: Command): Command {
+  return pageOptions(
+    command
+      .option("--principal <principal>", "of this principal only")
+      .option("--project <project>", "of this project only")
+      .addOption(
+        new Option("--status <status>", "those that are active, expired or revoked").choices([
+          "active",
+          "expired",
+          "revoked",
+        ]),
+      ),
+  );
+}
+
+export function keyQuery({ principal, project, status, ...page }: ListKeysOptions): KeyQuery {
+  return { ...givenOnly({ principal, project, status }), ...pageFlags(page) };
+}
+
+async function listKeys(session: OnlineSession, _args: readonly string[], options: ListKeysOptions): Promise<Outcome> {
+  printKeys(session, await session.client.keys.list(keyQuery(options), session));
+}
+
+export function printKeys(session: Session, page: Page<Key>): void {
   const now = session.io.now();
   session.print(page, () =>
     session.table(page.items, [
@@ -64,22 +96,25 @@ async function listKeys(session: OnlineSession, _args: readonly string[], option
       { title: "SCOPES", cell: (key) => key.scopes.join(" "), shrinks: true },
       ...rolesColumn(page.items),
       { title: "LIFE", cell: (key) => lifeText(key, now) },
+      { title: "USED", cell: (key) => usedText(key, now) },
     ]),
   );
   remarkMore(session, page);
 }
 
+/** A runtime that is older than this command line says nothing of it. */
+function usedText({ last_used_at: at }: { readonly last_used_at?: string | null }, now: number): string {
+  return typeof at === "string" ? relativeText(Date.parse(at), now) : "never";
+}
+
 async function createKey(session: OnlineSession, _args: readonly string[], options: CreateOptions): Promise<Outcome> {
   const { label, principal, scope, role, project } = options;
-  const key = await session.client.keys.create(
-    {
-      label,
-      principal,
-      scopes: scope,
-      ...givenOnly({ roles: role, project, expires_at: expiryFlag(session.io, options.expires) }),
-    },
-    session,
-  );
+  const wanted = { label, principal, scopes: scope };
+  const more = givenOnly({ roles: role, project, expires_at: expiryFlag(session.io, options.expires) });
+  printSecret(session, await session.client.keys.create({ ...wanted, ...more }, session));
+}
+
+export function printSecret(session: Session, key: CreatedKey): void {
   session.print(key, () =>
     facts(
       [

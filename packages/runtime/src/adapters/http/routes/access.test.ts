@@ -14,6 +14,7 @@ const shownKey = {
   created_at: "2026-01-02T03:04:05.000Z",
   expires_at: null,
   revoked_at: null,
+  last_used_at: null,
 };
 const shownGrant = {
   grant_id: "grant_1",

@@ -1,9 +1,10 @@
 // The routes about who may ask: keys and grants.
 import { jsonAnswer, pageById } from "../answer.ts";
 import type { Answer } from "../answer.ts";
-import { newGrant, newGrantBody, newKey, newKeyBody } from "../schemas/access.ts";
+import { keysQuery, newGrant, newGrantBody, newKey, newKeyBody } from "../schemas/access.ts";
 import { grant, grantPage, key, keyPage, madeKey } from "../schemas/answers/access.ts";
 import { check } from "../schemas/check.ts";
+import { defined } from "../schemas/defined.ts";
 import { idInPath, pageQuery } from "../schemas/fields.ts";
 import { refuseIdempotencyKey } from "../schemas/headers.ts";
 import { grantView, keyView } from "../views/access.ts";
@@ -20,8 +21,9 @@ async function createKey({ service, asked, body, message }: Ask): Promise<Answer
 }
 
 async function listKeys({ service, asked, query }: Ask): Promise<Answer> {
-  const part = check(pageQuery, query, "query");
-  return pageById(await service.listKeys(asked), (key) => key.keyId, keyView, part);
+  const { limit, cursor, ...narrow } = check(keysQuery, query, "query");
+  const keys = await service.listKeys(asked, defined(narrow));
+  return pageById(keys, (key) => key.keyId, keyView, { limit, cursor });
 }
 
 async function revokeKey({ service, asked, params }: Ask): Promise<Answer> {
@@ -50,7 +52,7 @@ const operations = {
     id: "listKeys",
     tag: "access",
     summary: "List the tenant's keys",
-    query: pageQuery,
+    query: keysQuery,
     answers: { 200: json("One page of keys", keyPage) },
   },
   createKey: {

@@ -11,6 +11,7 @@ export const tags = {
   policies: "Rules that allow, deny, or ask people, and what they would say",
   brakes: "Stop dispatch at once, and go on",
   access: "Keys, grants and projects: who may ask for what",
+  tenants: "The boundary between customers: made, weighed and suspended by the operator",
   webhooks: "Who is told of approvals, and whether it arrived",
   operations: "Audit, workers and the state of the runtime",
 } as const;

@@ -10,6 +10,7 @@ import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import type { Route } from "./route.ts";
 import { streamRoutes } from "./stream.ts";
+import { tenantRoutes } from "./tenants.ts";
 import { toolRoutes } from "./tools.ts";
 import { toolVersionRoutes } from "./tool-versions.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -25,6 +26,7 @@ const apiRoutes: readonly Route[] = [
   ...freezeRoutes,
   ...accessRoutes,
   ...projectRoutes,
+  ...tenantRoutes,
   ...webhookRoutes,
   ...operationRoutes,
   ...openRoutes,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { NewGrant, NewKey } from "../../../service.ts";
 import { check } from "./check.ts";
 import { defined } from "./defined.ts";
-import { instant, name, principalName, roles, scopeName } from "./fields.ts";
+import { cursor, instant, listLimit, name, principalName, roles, scopeName } from "./fields.ts";
 
 const permissionsMax = 200;
 const permissionCharsMax = 512;
@@ -27,6 +27,14 @@ export function newKey(body: unknown): NewKey {
   const { label, principal, project, scopes, roles: given, expires_at } = check(newKeyBody, body, "body");
   return defined({ label, principal, project, scopes, roles: given, expiresAt: expires_at });
 }
+
+export const keysQuery = z.strictObject({
+  principal: principalName.optional().describe("Keys of this principal"),
+  project: name.optional().describe("Keys of this project"),
+  status: z.enum(["active", "expired", "revoked"]).optional().describe("Keys of which this has become"),
+  limit: listLimit,
+  cursor: cursor.optional(),
+});
 
 export const newGrantBody = z
   .strictObject({

@@ -14,6 +14,7 @@ export function keyView(key: Key): Record<string, unknown> {
     created_at: iso(key.createdAt),
     expires_at: isoOrNull(key.expiresAt),
     revoked_at: isoOrNull(key.revokedAt),
+    last_used_at: isoOrNull(key.lastUsedAt),
   };
 }
 

@@ -13,6 +13,7 @@ const keyFields = {
   created_at: at,
   expires_at: atOrNull,
   revoked_at: atOrNull,
+  last_used_at: atOrNull.describe("Exact to a minute; null: never"),
 };
 
 export const key = z.strictObject(keyFields).meta({ id: "Key", description: "A key, without its secret" });
