@@ -42,7 +42,12 @@ test("CCH-01: a hit has the output, no worker and no time, and the audit says th
   const second = await admin.invoke({ tool: "look", input: { q: 1 } });
   expect(first.body.output).toEqual(second.body.output);
   expect(first.body.execution).toMatchObject({ cache: "miss", cached_from: null, worker: "w-cache" });
-  expect(second.body.execution).toMatchObject({ cache: "hit", cached_from: first.body.execution_id, worker: null, sandbox: null });
+  expect(second.body.execution).toMatchObject({
+    cache: "hit",
+    cached_from: first.body.execution_id,
+    worker: null,
+    sandbox: null,
+  });
   expect(second.body.execution_id).not.toBe(first.body.execution_id);
   const [record] = await admin.audit({ execution_id: second.body.execution_id ?? "" });
   expect(record).toMatchObject({ action: "call.settled", status: "succeeded", cache: "hit" });
@@ -58,7 +63,9 @@ test("CCH-07: a hundred at once, one run, a hundred equal answers under ids of t
   const answers = await Promise.all(asked);
   expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body.status, body.output]))).size).toBe(1);
   expect(new Set(answers.map(({ body }) => body.execution_id)).size).toBe(100);
-  expect(answers.filter(({ body }) => body.execution?.["cache"] === "miss").map(({ body }) => body.execution_id)).toEqual([callId]);
+  expect(
+    answers.filter(({ body }) => body.execution?.["cache"] === "miss").map(({ body }) => body.execution_id),
+  ).toEqual([callId]);
   expect(gates.entries.map(({ callId: ran }) => ran)).toEqual([callId]);
 });
 
@@ -75,6 +82,10 @@ test("it is in the ledger: after a restart the same question runs nothing", asyn
   await stack.kill();
   await stack.start();
   const again = await admin.invoke({ tool: "look", input: { q: "kept" } });
-  expect(again.body).toMatchObject({ status: "succeeded", output: first.body.output, execution: { cache: "hit", cached_from: first.body.execution_id } });
+  expect(again.body).toMatchObject({
+    status: "succeeded",
+    output: first.body.output,
+    execution: { cache: "hit", cached_from: first.body.execution_id },
+  });
   expect(runs).toHaveLength(before);
 });
