@@ -151,6 +151,9 @@ function otherwise(
 ): readonly string[] {
   const short = printed.map(shortened);
   if (!update) throw new StepFailed(difference(step, short));
+  // What the page shows is right as far as it goes.
+  const open = [...step.shown, "…"];
+  if (step.shown.length > 0 && take(compare(open, printed))) return open;
   take(compare(short, printed));
   return short;
 }

@@ -9,17 +9,7 @@ import { isTerminal } from "./page.ts";
 const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md"];
 
 /** Older pages, to be brought under it one by one. */
-const older = [
-  "approvals",
-  "builtin-tools",
-  "guests",
-  "operating",
-  "packages",
-  "policies",
-  "registry",
-  "streams",
-  "webhooks",
-];
+const older = ["builtin-tools", "guests", "operating", "packages", "streams", "webhooks"];
 
 /** Pages that others name already. */
 const coming = [
