@@ -1,4 +1,5 @@
 // The packaged examples against the tool entry contract, started by this machine's own interpreters: no box is needed for that.
+import { createHash } from "node:crypto";
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readToolFolder } from "../../packages/runtime/src/adapters/store/folder.ts";
 import { readManifest } from "../../packages/runtime/src/registry/manifest.ts";
 import { packageProblem } from "../../packages/runtime/src/registry/package/entry.ts";
+import { listingText } from "../../packages/runtime/src/registry/package/listing.ts";
 import { compileToolSchemas } from "../../packages/runtime/src/registry/schema.ts";
 import type { ToolSpec } from "../../packages/runtime/src/registry/types.ts";
 import { parseDocument } from "../../packages/runtime/src/registry/yaml.ts";
@@ -141,6 +143,21 @@ test("csv.summary of a file that is not among the call's files fails, and names 
     status: "failed",
     error: { code: "exited", detailsJson: expect.stringContaining("none.csv") },
   });
+});
+
+test("text.length counts characters, and has a manifest that fits its package", async (context) => {
+  if (spawnSync("python3", ["-V"]).error !== undefined) context.skip("unavailable: this machine has no python3");
+  const { files } = await readToolFolder(join(here, "text.length"));
+  expect(packageProblem(specOf("text.length").executor, files)).toBeUndefined();
+  expect(output(await run("text.length", { args: { text: "Straße 7" }, files: [] }))).toEqual({ length: 8 });
+});
+
+test("digest.sh comes to the digest that the runtime gives a package", async () => {
+  const folder = join(here, "csv.summary");
+  const { files } = await readToolFolder(folder);
+  const wanted = createHash("sha256").update(listingText(files)).digest("hex");
+  const { stdout } = spawnSync("sh", [join(here, "digest.sh")], { cwd: folder, encoding: "utf8" });
+  expect(stdout.slice(0, 64)).toBe(wanted);
 });
 
 test("files.checksums without files is an empty list", async () => {

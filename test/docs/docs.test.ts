@@ -1,5 +1,8 @@
 // The documentation is true: every block is cut from a file or run, and every page is played from top to bottom.
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startNode } from "../support/processes.ts";
+import { signalboxBin } from "../support/stack.ts";
+import { commandsOf, unknownCommands, type Commands } from "./commands.ts";
 import { brokenLinks } from "./links.ts";
 import { allPages, isPlayed, partsOf, readRepo, thereInRepo, whyNot } from "./pages.ts";
 import { runPage, type PageEnd } from "./page.ts";
@@ -16,6 +19,19 @@ describe("every block is proven", () => {
 
 test.each(allPages())("every link of %s leads somewhere", (page) => {
   expect(brokenLinks(page, readRepo(page) ?? "", thereInRepo)).toEqual([]);
+});
+
+describe("every command that is named exists, with its flags", () => {
+  let commands: Commands;
+  beforeAll(async () => {
+    const completion = startNode([signalboxBin, "completion", "bash"]);
+    await completion.ended;
+    commands = commandsOf(completion.stdout());
+  });
+
+  test.each(allPages())("%s", (page) => {
+    expect(unknownCommands(readRepo(page) ?? "", commands)).toEqual([]);
+  });
 });
 
 /** As many at once as the smallest machine has cores. */

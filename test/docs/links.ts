@@ -21,7 +21,7 @@ export function brokenLinks(
 }
 
 /** Their lines stay, empty, so that lines can be counted. */
-function withoutBlocks(text: string): readonly string[] {
+export function withoutBlocks(text: string): readonly string[] {
   return text.replaceAll(/^(`{3,}).*\n[^]*?^\1$/gm, (block) => block.replaceAll(/.*/g, "")).split("\n");
 }
 

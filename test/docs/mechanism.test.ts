@@ -1,5 +1,6 @@
 // What holds the documentation to be true is true itself: what it takes for the same, what it does not, and what it refuses.
 import { describe, expect, test } from "vitest";
+import { commandsOf, unknownCommands } from "./commands.ts";
 import { cutOf } from "./cuts.ts";
 import { brokenLinks } from "./links.ts";
 import { readPage, withBlocks, type Block, type Part } from "./markdown.ts";
@@ -120,6 +121,20 @@ test("a link leads to a page that is there, and to a heading in it", () => {
   ]);
 });
 
+test("a command that is named in passing is one that there is", () => {
+  const script =
+    '"") words="dev keys --help" ;;\n    "dev") words="--port --help" ;;\n "keys") words="list --help" ;;\n"keys list") words="--json" ;;';
+  const commands = commandsOf(script);
+  const good =
+    "`signalbox dev --port 0`, `npx signalbox keys list --json`, `signalbox keys`, `signalbox --help`, `signalbox dev <folder>`";
+  expect(unknownCommands(good, commands)).toEqual([]);
+  expect(unknownCommands("`signalbox dve`\n`signalbox dev --prot 0`\n`signalbox keys make`", commands)).toEqual([
+    "line 1: signalbox dve: there is no command dve",
+    'line 2: signalbox dev --prot 0: there is no --prot of "dev"',
+    'line 3: signalbox keys make: there is no "keys make"',
+  ]);
+});
+
 describe("what is printed is what is shown", () => {
   test.each([
     ["other ids", ["exec_01M8…  queued"], ["exec_01M8KRT4QZ6F0000000000000A  queued"]],
@@ -173,6 +188,9 @@ test("a terminal has commands, also of several lines, and what they print", () =
     { command: "a \\\n    b", shown: ["1", "2"] },
     { command: "cat <<EOF\n$ x\nEOF", shown: [] },
     { command: "c", shown: [] },
+  ]);
+  expect(readTranscript(["$ curl -d '{", "$ x: 1", "}'", "1"])).toMatchObject([
+    { command: "curl -d '{\n$ x: 1\n}'", shown: ["1"] },
   ]);
   expect(() => readTranscript(["1", "$ a"])).toThrow("begins with a command");
 });

@@ -9,7 +9,7 @@ import { isTerminal } from "./page.ts";
 const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md"];
 
 /** Older pages, to be brought under it one by one. */
-const older = ["builtin-tools", "guests", "operating", "packages", "streams", "webhooks"];
+const older = ["operating"];
 
 /** Pages that others name already. */
 const coming = [

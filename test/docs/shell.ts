@@ -13,7 +13,8 @@ export const repo = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(repo, "packages/runtime/bin/signalbox.js");
 
 /** What a page may say of ports; the shell has its own in their place. */
-const shownPorts = { http: "127.0.0.1:8080", grpc: "127.0.0.1:9090" } as const;
+const shownPorts = { http: "127.0.0.1:8080", grpc: "127.0.0.1:9090", receiver: "127.0.0.1:8090" } as const;
+type PortName = keyof typeof shownPorts;
 
 const commandMsMax = 40_000;
 const outputMsMax = 20_000;
@@ -44,17 +45,17 @@ export interface Shell {
 
 export async function openShell(): Promise<Shell> {
   const place = mkdtempSync(join(tmpdir(), "signalbox-docs-"));
-  const [http, grpc] = await freePorts();
-  const ports = { http: `127.0.0.1:${http}`, grpc: `127.0.0.1:${grpc}` };
+  const ports = await freePorts();
   const folder = furnish(place);
   const bash = spawn("bash", ["--noprofile", "--norc", "-s"], {
     cwd: folder,
     detached: true,
     stdio: ["pipe", "ignore", "ignore", "pipe"],
     env: environment(place, folder, {
-      DOCS_PORTS: `--port ${http} --grpc-port ${grpc}`,
-      // Where a worker goes that is not told otherwise.
+      DOCS_PORTS: `--port ${portOf(ports.http)} --grpc-port ${portOf(ports.grpc)}`,
+      // Where programs go that are not told otherwise.
       SIGNALBOX_WORKER_ADDRESS: ports.grpc,
+      RECEIVER_PORT: portOf(ports.receiver),
     }),
   });
   const { stdin } = bash;
@@ -148,8 +149,13 @@ async function endGroup(pid: number, gone: Promise<void>): Promise<void> {
   signal("SIGKILL");
 }
 
-async function freePorts(): Promise<readonly [number, number]> {
-  const servers = [createServer(), createServer()];
+type Ports = Readonly<Record<PortName, string>>;
+
+const portOf = (address: string): string => address.slice(address.lastIndexOf(":") + 1);
+
+async function freePorts(): Promise<Ports> {
+  const names = Object.keys(shownPorts) as PortName[];
+  const servers = names.map(() => createServer());
   const ports = await Promise.all(
     servers.map(
       (server) =>
@@ -159,17 +165,19 @@ async function freePorts(): Promise<readonly [number, number]> {
     ),
   );
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return [ports[0] ?? 0, ports[1] ?? 0];
+  return Object.fromEntries(names.map((name, index) => [name, `127.0.0.1:${ports[index]}`])) as Ports;
 }
 
-type Ports = Readonly<Record<"http" | "grpc", string>>;
-
 function realPorts(command: string, ports: Ports): string {
-  return command.replaceAll(shownPorts.http, ports.http).replaceAll(shownPorts.grpc, ports.grpc);
+  return replaceEach(command, (name) => [shownPorts[name], ports[name]]);
 }
 
 function asShown(text: string, ports: Ports, folder: string): string {
-  return text.replaceAll(ports.http, shownPorts.http).replaceAll(ports.grpc, shownPorts.grpc).replaceAll(folder, "…");
+  return replaceEach(text, (name) => [ports[name], shownPorts[name]]).replaceAll(folder, "…");
+}
+
+function replaceEach(text: string, pair: (name: PortName) => readonly [from: string, to: string]): string {
+  return (Object.keys(shownPorts) as PortName[]).reduce((before, name) => before.replaceAll(...pair(name)), text);
 }
 
 function linesOf(text: string): readonly string[] {

@@ -13,7 +13,7 @@ export interface Step {
 export const prompt = "$ ";
 
 /**
- * A command goes on in the next line after a `\` at the end of a line, and to the end of its `<<EOF`.
+ * A command goes on in the next line after a `\` at the end of a line, inside of single quotes, and to the end of its `<<EOF`.
  * @throws Error where something stands before the first command
  */
 export function readTranscript(lines: readonly string[]): readonly Step[] {
@@ -24,8 +24,11 @@ export function readTranscript(lines: readonly string[]): readonly Step[] {
     if (line.startsWith(prompt)) {
       const commandLines = [line];
       const heredoc = /<<-?\s*'?(\w+)'?/.exec(line)?.[1];
-      const goesOn = (): boolean =>
-        heredoc === undefined ? (commandLines.at(-1) ?? "").endsWith("\\") : commandLines.at(-1)?.trim() !== heredoc;
+      const goesOn = (): boolean => {
+        if (heredoc !== undefined) return commandLines.at(-1)?.trim() !== heredoc;
+        const quotes = commandLines.join("\n").match(/'/g)?.length ?? 0;
+        return quotes % 2 === 1 || (commandLines.at(-1) ?? "").endsWith("\\");
+      };
       while (goesOn() && at + 1 < lines.length) commandLines.push(lines[++at] ?? "");
       steps.push({ commandLines, shown: [] });
     } else if (last === undefined) {
