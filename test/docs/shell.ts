@@ -180,8 +180,14 @@ function replaceEach(text: string, pair: (name: PortName) => readonly [from: str
   return (Object.keys(shownPorts) as PortName[]).reduce((before, name) => before.replaceAll(...pair(name)), text);
 }
 
+/** What the shell itself says of a process that was ended, whenever it gets to it. */
+const notice = /^bash: line \d+: +\d+ (?:Killed|Terminated) /;
+
 function linesOf(text: string): readonly string[] {
-  const lines = text.split("\n").map((line) => line.trimEnd());
+  const lines = text
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .filter((line) => !notice.test(line));
   while (lines.at(-1) === "") lines.pop();
   return lines;
 }
