@@ -159,6 +159,25 @@ describe("is valid", () => {
     expect(silent.map(([name]) => name)).toEqual([]);
   });
 
+  test("every body of a request has an example that its schema takes", () => {
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+    addFormats.default(ajv);
+    ajv.addKeyword("components");
+    ajv.addSchema({ $id: "signalbox:document", components: document.components });
+    const bodies = operations.flatMap(({ operation }) =>
+      Object.entries(operation.requestBody?.content ?? {})
+        .filter(([type]) => type !== "application/octet-stream")
+        .map(([, media]) => ({ ...media, name: operation.operationId })),
+    );
+    expect(bodies.length).toBeGreaterThan(20);
+    for (const { name, schema = {}, example } of bodies) {
+      const validate = ajv.compile(
+        JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"signalbox:document#/')) as Schema,
+      );
+      expect([name, example !== undefined && validate(example), validate.errors]).toEqual([name, true, null]);
+    }
+  });
+
   test("requests are closed, answers may gain fields", () => {
     const closed = (name: string): unknown => document.components.schemas[name]?.["additionalProperties"];
     expect([closed("InvokeRequest"), closed("CallLimits"), closed("NewVote")]).toEqual([false, false, false]);

@@ -8,6 +8,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 export interface MediaType {
   readonly schema?: Schema;
+  readonly example?: unknown;
   readonly "x-events"?: Readonly<Record<string, Schema>>;
 }
 

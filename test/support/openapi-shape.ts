@@ -44,7 +44,7 @@ const parameter = {
   if: { type: "object", properties: { in: { const: "path" } } },
   then: { type: "object", properties: { required: { const: true } }, required: ["required"] },
 };
-const content = mapOf(object({ schema }), "^[a-z]+/[a-z0-9.+*-]+$");
+const content = mapOf(object({ schema, example: true }), "^[a-z]+/[a-z0-9.+*-]+$");
 const response = object({ description: text, headers: mapOf(orReference("headers", header)), content }, [
   "description",
 ]);

@@ -15,8 +15,8 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 /** A route that stands in the document. */
 type Told = Route & { readonly operation: Operation };
 
-const about = `The tool runtime for AI agents: calls tools for programs and models, where keys, grants and policies allow it,
-puts calls to people where a rule says so, and records what happened.
+const about = `Calls tools for programs and models where keys, grants and policies allow it, puts calls to people where a rule
+says so, and records what happened.
 
 * Every answer has \`X-Request-Id\`; a request may bring its own.
 * Every error is an \`ErrorAnswer\`; its \`code\` is stable, its \`retryable\` says whether the same request may be sent again.
@@ -169,7 +169,7 @@ function parameter(name: string, place: string, required: boolean, told: JsonSch
 }
 
 function requestBody(route: Told & GuardedRoute, shared: SharedSchemas): JsonSchema | undefined {
-  const { bodySchema } = route.operation;
+  const { bodySchema, example } = route.operation;
   if (route.body === "none") return undefined;
   if (route.body === "stream")
     return {
@@ -178,13 +178,13 @@ function requestBody(route: Told & GuardedRoute, shared: SharedSchemas): JsonSch
       content: { "application/octet-stream": {} },
     };
   if (bodySchema === undefined) throw new Error(`${route.operation.id} takes a body that no schema tells of`);
-  const schema = shared.tell(bodySchema, "request");
+  const media = { schema: shared.tell(bodySchema, "request"), ...(example === undefined ? {} : { example }) };
   const types = route.body === "manifest" ? ["application/json", "application/yaml"] : ["application/json"];
   const bytesMax = route.body === "manifest" ? limits.manifestBytesMax : limits.bodyBytesMax;
   return {
     description: `At most ${bytesMax} bytes`,
     required: route.body !== "optional",
-    content: Object.fromEntries(types.map((type) => [type, { schema }])),
+    content: Object.fromEntries(types.map((type) => [type, media])),
   };
 }
 

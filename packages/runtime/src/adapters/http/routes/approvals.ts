@@ -73,6 +73,11 @@ const voteOperation: Operation = {
     "and a vote on arguments that have changed since is refused.",
   params: approvalParam,
   bodySchema: voteBody,
+  example: {
+    decision: "approve",
+    args_hash: "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+    comment: "the offer says so",
+  },
   answers: { 200: json("The approval after the vote; `said` is what the vote came to", approvalDetail) },
   errors: [
     "approval_not_found",

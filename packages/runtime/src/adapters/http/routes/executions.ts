@@ -99,11 +99,12 @@ const invokeOperation: Operation = {
   tag: "executions",
   summary: "Call a tool",
   description:
-    "A sync call answers with its end: 200 for `succeeded` and `cancelled`, else the error's status with the same record's id. " +
+    "A sync call answers with its end: 200 for `succeeded` and `cancelled`, else with the error's status and the record's id. " +
     "It answers 202 when it waits for people, outlives `wait_ms`, or was made `async`. With `stream: true` the answer is the call's stream. " +
     "With an idempotency key the same call may be sent again at any time: it runs once.",
   headers: invokeHeaders,
   bodySchema: invokeBody,
+  example: { tool: "echo", input: { message: "hello" } },
   answers: {
     200: {
       description: "The call has ended, or is told as a stream",
@@ -175,9 +176,11 @@ const cancelOperation: Operation = {
   id: "cancelExecution",
   tag: "executions",
   summary: "Stop a call",
-  description: "May be sent again at any time; a call that has ended stays as it ended. Of a call whose end nobody knows somebody has to say it first.",
+  description:
+    "May be sent again at any time; a call that has ended stays as it ended. Of a call whose end nobody knows somebody has to say it first.",
   params: executionIdParam,
   bodySchema: nothing,
+  example: {},
   answers: {
     200: json("The call has ended, now or before", execution),
     202: json("Its worker was told to stop it", execution),
@@ -191,6 +194,7 @@ const resolveOperation: Operation = {
   summary: "Say how a call ended whose end nobody knows",
   params: executionIdParam,
   bodySchema: resolveBody,
+  example: { verdict: "confirm", output: { payment_id: "pay_17" }, comment: "the bank has it" },
   answers: { 200: json("The call with what became of it", execution) },
   errors: ["execution_not_found", "conflict"],
 };

@@ -38,6 +38,15 @@ const packageOperation: Operation = {
   tag: "files",
   summary: "Make a package of stored files",
   bodySchema: packageBody,
+  example: {
+    files: [
+      {
+        path: "main.py",
+        mode: "0644",
+        ref: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      },
+    ],
+  },
   answers: {
     200: json("It was there before", storedPackage),
     201: json("It is stored", storedPackage),

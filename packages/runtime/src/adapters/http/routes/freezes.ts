@@ -43,6 +43,7 @@ const freezeOperation: Operation = {
   description:
     "Nothing of its scope goes to a worker any more; what runs goes on, and new calls wait. Without a body it stops all of the tenant's tools.",
   bodySchema: freezeBody,
+  example: { tool: "payments.charge", reason: "amounts look wrong" },
   answers: { 201: json("The freeze", freezeAnswer) },
   errors: ["tool_not_found"],
 };
@@ -52,6 +53,7 @@ const liftOperation: Operation = {
   tag: "brakes",
   summary: "Let dispatch go on",
   bodySchema: liftBody,
+  example: { tool: "payments.charge" },
   answers: { 200: json("Whether there was anything to lift", liftedAnswer) },
 };
 

@@ -47,6 +47,8 @@ export interface Operation {
   readonly headers?: Readonly<Record<string, z.ZodType>>;
   /** The very schema that `handle` checks; absent for a route that takes no body, or reads it as a stream of bytes. */
   readonly bodySchema?: z.ZodType;
+  /** A body that the schema takes, for people to start from. */
+  readonly example?: unknown;
   /** Statuses that are no errors. */
   readonly answers: Readonly<Record<number, AnswerDoc>>;
   /** Codes of the error table that this operation can answer with, beside those that any operation of its kind can. */

@@ -57,6 +57,7 @@ const verifyOperation: Operation = {
   tag: "operations",
   summary: "Check that nobody changed the audit",
   bodySchema: nothing,
+  example: {},
   answers: { 200: json("Whether the chain holds, and where it does not", auditVerdict) },
 };
 

@@ -104,6 +104,21 @@ const operations = {
     summary: "Publish a version of a policy and put it in force",
     query: publishQuery,
     bodySchema: manifest,
+    example: {
+      apiVersion: "signalbox.dev/v1",
+      kind: "Policy",
+      metadata: { name: "payments-need-a-person", version: "1.0.0", level: "tenant" },
+      spec: {
+        match: { tools: ["payments.*"] },
+        when: "args.amount > 1000.0",
+        missing: "match",
+        then: {
+          decision: "require_approval",
+          reason: "Payments above 1000 need a person",
+          approval: { route: "finance" },
+        },
+      },
+    },
     answers: {
       200: json("It was published before, or was only tried", publishedPolicy),
       201: json("It is in force", publishedPolicy),
@@ -125,6 +140,7 @@ const operations = {
     summary: "Put an older version in force again",
     params: policyParam,
     bodySchema: policyVersionBody,
+    example: { version: "1.0.0" },
     answers: { 200: json("The version", policy) },
     errors: ["policy_not_found", "conflict"],
   },
@@ -134,6 +150,7 @@ const operations = {
     summary: "Take a version out of force",
     params: policyParam,
     bodySchema: policyVersionBody,
+    example: { version: "1.0.0" },
     answers: { 200: json("The version", policy) },
     errors: ["policy_not_found", "conflict"],
   },
@@ -149,6 +166,7 @@ const operations = {
     tag: "policies",
     summary: "Say what a level decides where none of its rules matches",
     bodySchema: policyDefaultBody,
+    example: { project: "default", decision: "deny" },
     answers: { 200: json("The default", policyDefault) },
     errors: ["project_not_found"],
   },
@@ -157,6 +175,7 @@ const operations = {
     tag: "policies",
     summary: "Ask what would be decided about a call, and why",
     bodySchema: explainBody,
+    example: { tool: "payments.charge", input: { amount: 1500, currency: "EUR", payee: "Studio Nine" } },
     answers: { 200: json("Every rule that concerns the call", explanation) },
     errors: ["tool_not_found", "project_not_found", "policy_error", "integrity_violation"],
   },
@@ -165,6 +184,17 @@ const operations = {
     tag: "policies",
     summary: "Run cases against the rules in force, or as they would be",
     bodySchema: testBody,
+    example: {
+      cases: {
+        cases: [
+          {
+            name: "a payment above 1000",
+            call: { tool: "payments.charge", args: { amount: 1500 } },
+            expect: { decision: "require_approval" },
+          },
+        ],
+      },
+    },
     answers: { 200: json("What came of each case", caseResults) },
   },
 } as const satisfies Record<string, Operation>;

@@ -34,6 +34,7 @@ const putOperation: Operation = {
   summary: "Make a project, or change its environment",
   params: { project: nameInPath.describe("The project's name") },
   bodySchema: projectBody,
+  example: { environment: "production" },
   answers: { 200: json("The project", projectAnswer) },
 };
 

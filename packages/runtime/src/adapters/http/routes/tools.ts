@@ -52,6 +52,12 @@ const registerOperation: Operation = {
   summary: "Publish a version of a tool",
   query: registerQuery,
   bodySchema: manifest,
+  example: {
+    apiVersion: "signalbox.dev/v1",
+    kind: "Tool",
+    metadata: { name: "report.build", version: "1.0.0", owner: "reports", description: "Builds the report of a month" },
+    spec: { executor: { type: "worker" }, side_effect_class: "read_only", input: { type: "object" } },
+  },
   answers: {
     200: json("The same manifest was registered before", registeredTool),
     201: json("The version is published", registeredTool),

@@ -47,6 +47,7 @@ const addOperation: Operation = {
   summary: "Have somebody told of approvals",
   description: "The secret that signs what is posted is in this answer and nowhere else.",
   bodySchema: webhookBody,
+  example: { url: "https://example.com/hooks", types: ["approval.requested"] },
   answers: { 201: json("The webhook with its secret", madeWebhook) },
   errors: ["conflict"],
 };
