@@ -88,16 +88,13 @@ test("the runtime takes every example that it can take without more", async () =
   await stack.register(workerTool("payments.charge"));
   const taken: string[] = [];
   for (const [path, methods] of Object.entries(readDocument().paths)) {
-    for (const [method, { operationId, requestBody }] of Object.entries(methods)) {
+    for (const [method, { operationId, requestBody, tags }] of Object.entries(methods)) {
       const example = requestBody?.content["application/json"]?.example;
       // What is about something that exists has its id in the path, and files in packages were put before.
       if (example === undefined || path.includes("{") || operationId === "putPackage") continue;
-      const { status, text } = await stack.admin.ask(method === "put" ? "PUT" : "POST", path, { body: example });
-      expect([operationId, status, text]).toEqual([
-        operationId,
-        expect.toSatisfy((one) => one === 200 || one === 201),
-        text,
-      ]);
+      const rest = tags.includes("tenants") ? stack.operator : stack.admin;
+      const { status, text } = await rest.ask(method === "put" ? "PUT" : "POST", path, { body: example });
+      expect([operationId, text, status === 200 || status === 201]).toEqual([operationId, text, true]);
       taken.push(operationId);
     }
   }

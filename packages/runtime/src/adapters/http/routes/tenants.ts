@@ -67,6 +67,7 @@ const createOperation: Operation = {
   tag: "tenants",
   summary: "Make a tenant with the project `default` and a first key",
   bodySchema: tenantBody,
+  example: { tenant: "acme", admin: { principal: "user:ann" } },
   answers: { 201: json("The tenant, and the secret of its first key, shown this once", madeTenant) },
   errors: ["conflict"],
 };
@@ -85,6 +86,7 @@ const changeOperation: Operation = {
   description:
     "A suspended tenant's keys are refused with `forbidden` and the reason `tenant_suspended`; what runs goes on to its end, what waits goes on when it is resumed.",
   bodySchema: tenantChangeBody,
+  example: { suspended: true, reason: "the contract has ended" },
   answers: { 200: json("The tenant as it is now", tenant) },
 };
 
@@ -101,6 +103,7 @@ const createKeyOperation: Operation = {
   id: "createTenantKey",
   summary: "Make a key of a tenant",
   bodySchema: newKeyBody,
+  example: { label: "Ann, who lost hers", principal: "user:ann", scopes: ["*"] },
   answers: { 201: json("The key with its secret, shown this once", madeKey) },
   errors: ["tenant_not_found", "conflict"],
 };
