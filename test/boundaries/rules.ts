@@ -51,6 +51,7 @@ const sharedTypes = [
   "policy/approval/types.ts",
   "policy/types.ts",
   "registry/types.ts",
+  "schedule/types.ts",
   "stream/types.ts",
   "tenancy/types.ts",
 ];

@@ -3,6 +3,7 @@ import type { Attempt, Call, CallEvent, CallEventType, LateResult } from "../../
 import type { AuditDraft } from "../../packages/runtime/src/ledger/audit.ts";
 import type { Unit, Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { ToolVersion } from "../../packages/runtime/src/registry/types.ts";
+import type { UsageDelta } from "../../packages/runtime/src/schedule/types.ts";
 import type { Grant, Key } from "../../packages/runtime/src/tenancy/types.ts";
 
 /** 2026-01-01T00:00:00Z */
@@ -214,7 +215,32 @@ export function settleUnit(call: Call, fields: Partial<Call> = {}): Unit {
       { op: "end_attempt", row: sampleAttempt(call, ended) },
       ...appendEvents(call, 4, "started", "succeeded"),
       { op: "append_audit", draft: sampleAudit(call) },
+      { op: "add_usage", row: sampleUsage({ tenant: call.tenant }) },
     ],
+  };
+}
+
+/** What a call like {@link settledCall} adds. */
+export function sampleUsage(fields: Partial<UsageDelta> = {}): UsageDelta {
+  return {
+    tenant: "acme",
+    project: "shop",
+    tool: "orders.find",
+    day: "2026-01-01",
+    executions: 1,
+    succeeded: 1,
+    failed: 0,
+    timedOut: 0,
+    cancelled: 0,
+    denied: 0,
+    cacheHits: 0,
+    durationUs: 2_000,
+    cpuUs: 0,
+    peakMemoryBytes: 0,
+    egressBytes: 0,
+    inputBytes: 29,
+    outputBytes: 13,
+    ...fields,
   };
 }
 

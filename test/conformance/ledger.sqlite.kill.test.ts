@@ -94,6 +94,9 @@ test("three rounds of kill -9 on one folder", { timeout: 60_000 }, async () => {
       outboxRows += call.state === "succeeded" ? 2 : 1;
     }
   }
+  // What was used was written with the very ends, however the process died.
+  const used = await ledger.usage({ tenant: null, groupBy: [] }, 1);
+  expect(used.items[0]).toMatchObject({ executions: settled, succeeded: settled, durationUs: settled * 2_000 });
   const approvals = await approvalStates(ledger);
   expect(approvals.size).toBeGreaterThan(50);
   const kept = {

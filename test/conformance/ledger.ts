@@ -5,6 +5,7 @@ import { auditCases } from "./ledger-audit.ts";
 import type { LedgerCase, OpenedLedger } from "./ledger-case.ts";
 import { countCases } from "./ledger-counts.ts";
 import { eventCases } from "./ledger-events.ts";
+import { limitCases, usageCases } from "./ledger-metering.ts";
 import { noticeCases } from "./ledger-notices.ts";
 import { policyCases } from "./ledger-policies.ts";
 import { readCases } from "./ledger-reads.ts";
@@ -43,6 +44,8 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("streams of calls", () => streamCases(ledgerCase));
     describe("workspaces", () => workspaceCases(ledgerCase));
     describe("retention", () => retentionCases(ledgerCase));
+    describe("usage", () => usageCases(ledgerCase));
+    describe("limits", () => limitCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }

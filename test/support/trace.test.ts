@@ -1,6 +1,6 @@
 // The trace predicates themselves: a good trace passes, and each rule goes red for the row that breaks it.
 import { expect, test } from "vitest";
-import { brokenRules, type CallTrace, type Trace } from "./trace.ts";
+import { brokenRules, type CallTrace, type Trace, type Used } from "./trace.ts";
 
 type Of<Part extends "attempts" | "events" | "audit" | "approvals"> = CallTrace[Part][number];
 const event = (seq: number, type: Of<"events">["type"], dataJson = "{}"): Of<"events"> => ({ seq, type, dataJson });
@@ -14,6 +14,9 @@ const settled = (status: string, action = "call.settled"): Of<"audit"> => ({ act
 
 const goodCall: CallTrace = {
   call: {
+    tenant: "acme",
+    project: "shop",
+    tool: "pay",
     callId: "exec_1",
     state: "succeeded",
     sideEffectClass: "irreversible_action",
@@ -35,12 +38,33 @@ const asked = (state: Of<"approvals">["state"], kind: "call" | "resolve" = "call
   subject: { kind, callId: "exec_1", sessionId: null },
 });
 
+const used = (counts: Partial<Used> = {}): Used => ({
+  tenant: "acme",
+  project: "shop",
+  tool: "pay",
+  executions: 1,
+  succeeded: 0,
+  failed: 0,
+  timedOut: 0,
+  cancelled: 0,
+  denied: 0,
+  ...counts,
+});
+
+/** What such a call leaves in the usage. */
+const usageOf: Readonly<Record<string, readonly Used[]>> = {
+  succeeded: [used({ succeeded: 1 })],
+  denied: [used({ denied: 1 })],
+};
+
 /** The good call with some parts replaced, and some fields of its row. */
 function trace(parts: Partial<CallTrace> = {}, row: Partial<CallTrace["call"]> = {}): Trace {
-  return { calls: [{ ...goodCall, ...parts, call: { ...goodCall.call, ...row } }], auditProblems: [] };
+  const call = { ...goodCall.call, ...row };
+  return { calls: [{ ...goodCall, ...parts, call }], usage: usageOf[call.state] ?? [], auditProblems: [] };
 }
 
 const { events, attempts, audit } = goodCall;
+const deniedAtOnce = { events: [event(1, "requested"), event(2, "denied")], attempts: [], audit: [settled("denied", "call.denied")] };
 const parked = [event(1, "requested"), event(2, "approval_requested")];
 const good = trace();
 const open = trace(
@@ -139,10 +163,7 @@ const broken: readonly [name: string, trace: Trace, words: readonly string[]][] 
   ],
   [
     "a call that is denied at once keeps nothing",
-    trace(
-      { events: [event(1, "requested"), event(2, "denied")], attempts: [], audit: [settled("denied", "call.denied")] },
-      { state: "denied", inputJson: null, eventSeq: 2 },
-    ),
+    { ...trace(deniedAtOnce, { state: "denied", inputJson: null, eventSeq: 2 }), usage: [used({ executions: 0, denied: 1 })] },
     ["exec_1: was denied and kept its arguments or its key"],
   ],
   [
@@ -174,6 +195,22 @@ const broken: readonly [name: string, trace: Trace, words: readonly string[]][] 
     ["exec_1: was handed to a worker, and no approval of it was given"],
   ],
   ["nothing is stranded", open, ["exec_1: was left running"]],
+  ["every end is used: none", { ...good, usage: [] }, ["the usage counts 1 too few succeeded of acme/shop/pay", "the usage counts 1 too few executions of acme/shop/pay"]],
+  [
+    "every end is used: twice, and under another one",
+    { ...good, usage: [used({ executions: 2, succeeded: 1, failed: 1 })] },
+    ["the usage counts 1 too many executions of acme/shop/pay", "the usage counts 1 too many failed of acme/shop/pay"],
+  ],
+  [
+    "every end is used: in another project",
+    { ...good, usage: [used({ succeeded: 1 }), used({ project: "other" })] },
+    ["the usage counts 1 too many executions of acme/other/pay"],
+  ],
+  [
+    "who is denied at once is no execution",
+    { ...trace({ ...deniedAtOnce }, { state: "denied", inputJson: null, idempotencyKey: null, eventSeq: 2 }), usage: [used({ denied: 1 })] },
+    ["the usage counts 1 too many executions of acme/shop/pay"],
+  ],
   [
     "the chain holds",
     { ...good, auditProblems: ["embedded#3 edited"] },

@@ -7,12 +7,23 @@ import { isTerminal, type Attempt, type Call, type CallEvent } from "../../packa
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
 import type { Ledger, Page } from "../../packages/runtime/src/ledger/port.ts";
 import type { Approval } from "../../packages/runtime/src/policy/approval/types.ts";
+import type { UsageRow } from "../../packages/runtime/src/schedule/types.ts";
 
 /** One call with everything that the ledger has of it. */
 export interface CallTrace {
   readonly call: Pick<
     Call,
-    "callId" | "state" | "sideEffectClass" | "fence" | "eventSeq" | "inputJson" | "idempotencyKey" | "approvalId"
+    | "tenant"
+    | "project"
+    | "tool"
+    | "callId"
+    | "state"
+    | "sideEffectClass"
+    | "fence"
+    | "eventSeq"
+    | "inputJson"
+    | "idempotencyKey"
+    | "approvalId"
   >;
   /** By fence. */
   readonly attempts: readonly Pick<Attempt, "fence" | "startedAt" | "endedAt">[];
@@ -25,9 +36,17 @@ export interface CallTrace {
 
 export interface Trace {
   readonly calls: readonly CallTrace[];
+  /** By tenant, project and tool. */
+  readonly usage: readonly Used[];
   /** What `audit verify` finds fault with. */
   readonly auditProblems: readonly string[];
 }
+
+/** How many calls the usage counts, and by which ends. */
+export type Used = Pick<
+  UsageRow,
+  "tenant" | "project" | "tool" | "executions" | "succeeded" | "failed" | "timedOut" | "cancelled" | "denied"
+>;
 
 /** What a test saw with its own eyes: user code was entered under this lease. */
 export interface Entered {
@@ -53,7 +72,9 @@ export async function readTrace(dataDir: string): Promise<Trace> {
     const calls: CallTrace[] = [];
     for (const { tenant } of await ledger.tenants()) calls.push(...(await callsOf(ledger, tenant)));
     const { problems } = await ledger.verifyAudit();
-    return { calls, auditProblems: problems.map(({ lane, seq, kind }) => `${lane}#${seq} ${kind}`) };
+    const groupBy = ["tenant", "project", "tool"] as const;
+    const usage = await all((cursor) => ledger.usage({ tenant: null, groupBy }, rowsMax, cursor));
+    return { calls, usage, auditProblems: problems.map(({ lane, seq, kind }) => `${lane}#${seq} ${kind}`) };
   } finally {
     await ledger.close();
   }
@@ -96,6 +117,7 @@ export function brokenRules(trace: Trace, options: TraceOptions = {}): string[] 
   const { entries = [], mayBeOpen = [] } = options;
   return [
     ...trace.auditProblems.map((problem) => `the audit chain does not hold: ${problem}`),
+    ...usageIsOfTheEnds(trace),
     ...trace.calls.flatMap((one) =>
       [
         ...oneEnd(one),
@@ -114,6 +136,31 @@ export function brokenRules(trace: Trace, options: TraceOptions = {}): string[] 
     ),
   ];
 }
+
+/** Whoever ended is counted once, under its end; who was refused at once is no execution. */
+function usageIsOfTheEnds({ calls, usage }: Trace): string[] {
+  const wanted = new Map<string, number>();
+  const count = (what: string, { tenant, project, tool }: Pick<Used, "tenant" | "project" | "tool">, by = 1): void => {
+    const key = `${what} of ${tenant}/${project}/${tool}`;
+    wanted.set(key, (wanted.get(key) ?? 0) + by);
+  };
+  for (const { call, events } of calls) {
+    if (!isTerminal(call.state)) continue;
+    count(call.state, call);
+    if (call.state !== "denied" || waited(events)) count("executions", call);
+  }
+  for (const row of usage) {
+    const { executions, succeeded, failed, timedOut: timed_out, cancelled, denied } = row;
+    const counted = { executions, succeeded, failed, timed_out, cancelled, denied };
+    for (const [what, calls] of Object.entries(counted)) count(what, row, -calls);
+  }
+  return [...wanted].flatMap(([what, missing]) =>
+    missing === 0 ? [] : [`the usage counts ${Math.abs(missing)} too ${missing > 0 ? "few" : "many"} ${what}`],
+  );
+}
+
+const waited = (events: CallTrace["events"]): boolean =>
+  events.some(({ type }) => type === "queued" || type === "approval_requested");
 
 const ends: ReadonlySet<string> = new Set(["denied", "succeeded", "failed", "timed_out", "cancelled"]);
 
@@ -186,8 +233,7 @@ function auditedOnce({ call, audit }: CallTrace): string[] {
 
 /** Who was refused at once leaves hashes behind, and may use the key again; what waited first was admitted, and is a call like others. */
 function deniedKeepsNothing({ call, events }: CallTrace): string[] {
-  const waited = events.some(({ type }) => type === "queued" || type === "approval_requested");
-  if (call.state !== "denied" || waited) return [];
+  if (call.state !== "denied" || waited(events)) return [];
   const kept = call.inputJson !== null || call.idempotencyKey !== null;
   return kept ? ["was denied and kept its arguments or its key"] : [];
 }

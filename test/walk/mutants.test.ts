@@ -80,8 +80,8 @@ const mutants: readonly Mutant[] = [
   {
     name: "a call is decided about without the guards of its approval",
     file: "packages/runtime/src/dispatch/apply.ts",
-    from: "[updateOf(entry), ...guards, ...earlier, ...writes]",
-    to: "[updateOf(entry), ...earlier, ...writes]",
+    from: "[updateOf(entry), ...guards, ...earlier, ...writes, ...usage]",
+    to: "[updateOf(entry), ...earlier, ...writes, ...usage]",
     caughtBy: /its approval \S+ is (pending|not there)|is still pending after its time/,
   },
   {
@@ -132,6 +132,27 @@ const mutants: readonly Mutant[] = [
     from: "if (entry === undefined || entry.heldUntil > now || isFrozen(state, entry.live.call)) continue;",
     to: "if (entry === undefined || entry.heldUntil > now) continue;",
     caughtBy: /started while \w+ was frozen/,
+  },
+  {
+    name: "a cap on calls at work lets a free worker's next call through",
+    file: "packages/runtime/src/dispatch/place.ts",
+    from: "if (isCappedHere(waiting) || waiting.notBefore > now",
+    to: "if (waiting.notBefore > now",
+    caughtBy: /calls work at once, where \d+ may/,
+  },
+  {
+    name: "a cap on calls at work does not count a call that starts with its admission",
+    file: "packages/runtime/src/dispatch/hub.ts",
+    from: "moved(state, born.live.call, given.live.call);",
+    to: "",
+    caughtBy: /calls work at once, where \d+ may/,
+  },
+  {
+    name: "only a success is counted in the usage",
+    file: "packages/runtime/src/dispatch/apply.ts",
+    from: "const usage = isTerminal(call.state) ?",
+    to: 'const usage = call.state === "succeeded" ?',
+    caughtBy: /the usage lacks \d+ calls failed/,
   },
   {
     name: "an edit that was judged runs although it came too late",

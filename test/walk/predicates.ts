@@ -44,7 +44,7 @@ export function brokenRules(trace: Trace): string[] {
     if (isTerminal(call.state) && row?.state !== call.state) broken.push(`${call.callId}: told ${call.state}, stored ${row?.state}`);
   }
   broken.push(...onceALease(trace.entries), ...writtenBefore(trace), ...storedIsStored(trace));
-  broken.push(...startedWhenItMight(trace), ...approvalRules(trace));
+  broken.push(...startedWhenItMight(trace), ...approvalRules(trace), ...usageIsOfTheEnds(trace.store));
   return broken;
 }
 
@@ -68,6 +68,19 @@ function startedWhenItMight({ store, barred, frozen }: Trace): string[] {
     if (barred.held(tool, dispatchedAt)) return [`${callId}#${fence}: started while ${tool} was barred`];
     return frozen.held(tool, dispatchedAt) || frozen.held("", dispatchedAt) ? [`${callId}#${fence}: started while ${tool} was frozen`] : [];
   });
+}
+
+/** Every call that has ended is counted in the usage, once and under its end. */
+function usageIsOfTheEnds({ calls, usage }: SimStore): string[] {
+  const missing = new Map<string, number>();
+  const count = (what: string, by: number): void => void missing.set(what, (missing.get(what) ?? 0) + by);
+  for (const { tool, state } of calls.values()) if (isTerminal(state)) count(`${state} ${tool}`, 1);
+  for (const { tool, executions, succeeded, failed, timedOut: timed_out, cancelled, denied } of usage) {
+    const ended = { succeeded, failed, timed_out, cancelled, denied };
+    for (const [state, calls] of Object.entries(ended)) count(`${state} ${tool}`, -calls);
+    if (executions !== 1) count("that are no executions", 1);
+  }
+  return [...missing].flatMap(([what, by]) => (by === 0 ? [] : [`the usage lacks ${by} calls ${what}`]));
 }
 
 function onceALease(entries: readonly Entry[]): string[] {

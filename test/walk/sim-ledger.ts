@@ -3,6 +3,7 @@ import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Attempt, type Call, type CallEvent, type LateResult } from "../../packages/runtime/src/call/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { AuditDraft } from "../../packages/runtime/src/call/audit-draft.ts";
+import type { UsageDelta } from "../../packages/runtime/src/schedule/types.ts";
 import { ApprovalShelf, isApprovalWrite, isCounted, type ApprovalWrite } from "./approval-shelf.ts";
 import type { Random } from "./random.ts";
 import type { SimTime } from "./sim-time.ts";
@@ -24,6 +25,8 @@ export class SimStore {
   readonly events = new Map<string, CallEvent[]>();
   readonly audit: AuditDraft[] = [];
   readonly late: LateResult[] = [];
+  /** What ended calls added to the usage. */
+  readonly usage: UsageDelta[] = [];
   /** Approvals with their votes, and the notices about them. */
   readonly shelf = new ApprovalShelf();
   /** Broken rules found while writing. */
@@ -137,6 +140,9 @@ export class SimStore {
         return;
       case "keep_late_result":
         this.late.push(write.row);
+        return;
+      case "add_usage":
+        this.usage.push(write.row);
         return;
       case "renew_leases":
         for (const lease of write.leases) this.#renew(lease);

@@ -2,6 +2,7 @@
 import { SignalboxError } from "@signalbox/protocol";
 import type { Happening } from "../../packages/runtime/src/call/machine.ts";
 import { step } from "../../packages/runtime/src/call/step.ts";
+import { usageOf } from "../../packages/runtime/src/call/usage-of.ts";
 import { unitOf } from "../../packages/runtime/src/corridor/approval-unit.ts";
 import { hashedArgs } from "../../packages/runtime/src/corridor/args.ts";
 import { writesOf } from "../../packages/runtime/src/dispatch/apply.ts";
@@ -105,6 +106,7 @@ export class People {
     const ended = step({ call: row, lease: null }, happening, time.now(), hubLimits);
     if (!ended.ok) return undefined;
     const guard = { op: "update_call", expect: { state: row.state, fence: row.fence }, row: ended.live.call } as const;
-    return { guards: [guard], writes: writesOf(ended.effects) };
+    const usage = { op: "add_usage", row: usageOf(ended.live.call, { day: "2023-11-14", admitted: true }) } as const;
+    return { guards: [guard], writes: [...writesOf(ended.effects), usage] };
   }
 }

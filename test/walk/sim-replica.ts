@@ -8,7 +8,7 @@ import { lookAgain, type GovernorPorts } from "../../packages/runtime/src/corrid
 import type { PolicyBook } from "../../packages/runtime/src/corridor/policy-book.ts";
 import { triggersOf } from "../../packages/runtime/src/corridor/triggers.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
-import type { HubLimits, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
+import type { CapBook, HubLimits, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
 import { LedgerUnavailable, type Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { Line } from "../../packages/runtime/src/schedule/line.ts";
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
@@ -54,6 +54,7 @@ export interface ReplicaParts {
   /** Tools that may not run at the moment, and tools whose dispatch is stopped (empty name: all). */
   readonly barred: Spans;
   readonly frozen: Spans;
+  readonly caps: CapBook;
   /** Errors that the process logs. */
   heard(fields: object, message: string): void;
 }
@@ -85,6 +86,7 @@ export function startReplica(parts: ReplicaParts): Replica {
   const approvals = new Approvals({ ...governing, driver, chance, hash, meters, log, noticed: () => undefined });
   const current = policies.current();
   if (current.ok) hub.triggersAre(triggersOf(current.set));
+  hub.capsAre(parts.caps, clock.now());
   for (const tool of parts.frozen.names) hub.freeze(tenant, tool);
   for (const row of store.calls.values()) if (!isTerminal(row.state)) hub.restore(row, facts, clock.now());
   driver.pump();

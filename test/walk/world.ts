@@ -8,6 +8,7 @@ import { waitKey } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Call, CallIdentity } from "../../packages/runtime/src/call/types.ts";
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
 import { admitOrAnswer, type ResultCachePorts } from "../../packages/runtime/src/corridor/result-cache.ts";
+import type { CapBook } from "../../packages/runtime/src/dispatch/types.ts";
 import type { CommitOutcome, Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { brokenRules } from "./predicates.ts";
 import { seeded, type Random } from "./random.ts";
@@ -37,6 +38,8 @@ export interface EpisodeOptions {
   readonly calls: number;
   /** Turns the store's guards off; the walk must notice. */
   readonly guards?: boolean;
+  /** False: nobody caps the calls at work at once. */
+  readonly caps?: boolean;
 }
 
 export class World {
@@ -57,9 +60,14 @@ export class World {
   #restarts = 0;
   #nextCall = 0;
   readonly problems: string[] = [];
+  /** Calls at work at once, at most; drawn now and then, by a chance of its own: what else happens stays the same. */
+  #cap = Number.POSITIVE_INFINITY;
+  readonly #capRandom: Random;
+  #working = 0;
 
   constructor(options: EpisodeOptions) {
     this.#random = seeded(options.seed);
+    this.#capRandom = seeded(options.seed + 1_000_000_007);
     this.store = new SimStore(this.time, this.#random);
     this.store.guards = options.guards ?? true;
     const { time, store } = this;
@@ -80,7 +88,7 @@ export class World {
     this.#policies = await rules;
     this.#startReplica();
     for (const worker of this.#workers) worker.start();
-    await this.#live(options.calls);
+    await this.#live(options);
     await this.#comeToRest();
     const broken = [...this.problems, ...brokenRules({ ...this, endedAt: this.time.now() })];
     const ends = tally([...this.store.calls.values()].map(({ state }) => state));
@@ -88,9 +96,10 @@ export class World {
     return { seed: options.seed, steps: this.time.steps, calls: this.store.calls.size, ends, answers, broken };
   }
 
-  async #live(calls: number): Promise<void> {
+  async #live({ calls, caps = true }: EpisodeOptions): Promise<void> {
     const random = this.#random;
     while (this.#nextCall < calls) {
+      if (caps && this.#capRandom.chance(0.02)) this.#drawCap();
       this.#clientDoes();
       if (random.chance(0.04)) this.#misfortune();
       await this.#pass(random.below(600));
@@ -104,6 +113,10 @@ export class World {
     this.store.failing = false;
     for (const tool of this.barred.names) this.#unbar(tool);
     for (const tool of this.frozen.names) this.#unfreeze(tool);
+    this.#cap = Number.POSITIVE_INFINITY;
+    this.#replica?.hub.capsAre(this.#caps(), this.time.now());
+    // No process starts while writes of a dead one are still on their way.
+    while (this.#replica === undefined && !this.store.idle) await this.#pass(4);
     if (this.#replica === undefined) this.#startReplica();
     for (const worker of this.#workers) if (!worker.up) worker.start();
     await this.#pass(240_000);
@@ -111,7 +124,32 @@ export class World {
 
   async #pass(ms: number): Promise<void> {
     const until = this.time.now() + ms;
-    while (this.time.step(until)) await microtasks();
+    while (this.time.step(until)) {
+      await microtasks();
+      this.#noteWorking();
+    }
+  }
+
+  /** A cap that was lowered takes nothing away from whoever works already; it only lets nobody in. */
+  #noteWorking(): void {
+    if (this.#replica === undefined) return;
+    const working = workingIn(this.#replica);
+    if (working > this.#cap && working > this.#working) this.problems.push(`${working} calls work at once, where ${this.#cap} may`);
+    this.#working = working;
+  }
+
+  #drawCap(): void {
+    const random = this.#capRandom;
+    this.#cap = random.chance(0.5) ? Number.POSITIVE_INFINITY : 1 + random.below(6);
+    if (this.#replica === undefined) return;
+    this.#working = workingIn(this.#replica);
+    this.#replica.hub.capsAre(this.#caps(), this.time.now());
+    this.#replica.driver.pump();
+  }
+
+  #caps(): CapBook {
+    const cap = this.#cap;
+    return { any: cap < Number.POSITIVE_INFINITY, concurrentMax: () => cap, concurrentMaxOfProject: () => Number.POSITIVE_INFINITY };
   }
 
   #dial(link: Link): boolean {
@@ -126,7 +164,10 @@ export class World {
     const { time, store, barred, frozen } = this;
     const heard = (fields: object, message: string): void => this.#heard(fields, message);
     const name = `r${++this.#restarts}`;
-    this.#replica = startReplica({ name, time, store, barred, frozen, heard, random: this.#random, policies: this.#policies });
+    const caps = this.#caps();
+    this.#replica = startReplica({ name, caps, time, store, barred, frozen, heard, random: this.#random, policies: this.#policies });
+    // What it finds at work is whatever its predecessor left.
+    this.#working = workingIn(this.#replica);
   }
 
   /** A full disk is part of the walk; any other trouble is a finding. */
@@ -338,6 +379,8 @@ const silent = { count: () => undefined, observe: () => undefined, text: async (
 
 /** The same for all episodes: nothing in it changes. */
 const rules = bookOfRules();
+
+const workingIn = ({ hub }: Replica): number => hub.countIn("dispatched") + hub.countIn("running");
 
 function tally(words: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -83,7 +83,14 @@ export type Happening =
   /** The same incarnation came back and does not know the call: it cannot have run there. */
   | { readonly type: "disowned"; readonly fence: number }
   /** Some stored instant may have passed. What the hub knows and the call does not comes along. */
-  | { readonly type: "due"; readonly streamAlive: boolean; readonly handlerKnown: boolean; readonly mayExpireLeases: boolean }
+  | {
+      readonly type: "due";
+      readonly streamAlive: boolean;
+      readonly handlerKnown: boolean;
+      readonly mayExpireLeases: boolean;
+      /** It waited because so many calls of its tenant or project worked already; absent = it did not. */
+      readonly capped?: boolean;
+    }
   | {
       readonly type: "resolve";
       readonly verdict: "confirm" | "retry" | "fail";

@@ -3,8 +3,10 @@ import { nextDueAt } from "../call/due.ts";
 import type { Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isParked, isTerminal, type Call, type LateResult } from "../call/types.ts";
+import { usageOf } from "../call/usage-of.ts";
 import { isSafe, type FileRef } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
+import { isCapped, works } from "./occupancy.ts";
 import { callKey, isHeld, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
@@ -36,6 +38,7 @@ export function apply(
     return result;
   }
   entry.live = result.live;
+  moved(state, before.call, result.live.call);
   if (before.call.state === "queued" && result.live.call.state !== "queued") leaveLine(state, entry, before.call);
   const writes = writesOf(result.effects);
   let ticket: number | undefined;
@@ -49,6 +52,13 @@ export function apply(
   atOnce(state, entry, result.effects, session);
   schedule(state, entry, now);
   return ticket === undefined ? result : { ...result, ticket };
+}
+
+/** Counts the change; who leaves its worker may make room for others that a cap held back. */
+export function moved(state: HubState, before: Call | null, after: Call | null): void {
+  const makesRoom = before !== null && works(before) && !works(after) && isCapped(state.caps, state.occupancy, before);
+  state.occupancy.moved(before, after);
+  if (makesRoom) state.roomUnderCap = true;
 }
 
 /** When it comes back it is looked at anew, whatever an answer says that is still on its way. */
@@ -87,12 +97,18 @@ function commit(
 ): number {
   const { call } = entry.live;
   const earlier = entry.unsaved?.writes ?? [];
-  const unit: Unit = { writes: [updateOf(entry), ...guards, ...earlier, ...writes] };
+  const usage = isTerminal(call.state) ? [usageWrite(state, call, true)] : [];
+  const unit: Unit = { writes: [updateOf(entry), ...guards, ...earlier, ...writes, ...usage] };
   entry.unsaved = null;
   state.unsaved.delete(entry);
   entry.stored = call;
   if (call.leaseExpiresAt !== null) entry.storedLeaseAt = call.leaseExpiresAt;
   return order(state, unit, entry, effects, session, false);
+}
+
+/** Every call is counted once: in the unit that settles it. */
+export function usageWrite(state: HubState, call: Call, admitted: boolean): PlainWrite {
+  return { op: "add_usage", row: usageOf(call, { day: state.dayOf(call.tenant, call.admittedAt), admitted }) };
 }
 
 export function order(
@@ -281,7 +297,10 @@ export function invokeMessage(call: Call) {
 export function forget(state: HubState, entry: LiveCall): void {
   const { tenant, callId } = entry.live.call;
   const key = callKey(tenant, callId);
-  if (state.calls.get(key) === entry) state.calls.delete(key);
+  if (state.calls.get(key) === entry) {
+    state.calls.delete(key);
+    moved(state, entry.live.call, null);
+  }
   state.unsaved.delete(entry);
 }
 

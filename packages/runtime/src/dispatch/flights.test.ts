@@ -215,7 +215,7 @@ test("a call that an earlier result answers is one unit, told once it is stored"
   hub.hub.answer({ ...admission(hub, "c9") }, { from: "c1", output }, hub.now);
   hub.gather();
   expect(hub.commits.map(({ unit }) => unitWords(unit.writes))).toEqual([
-    ["insert_call succeeded", "append_event requested", "append_event succeeded", "append_audit"],
+    ["insert_call succeeded", "append_event requested", "append_event succeeded", "append_audit", "add_usage"],
   ]);
   expect(told()).toEqual([]);
   hub.store();

@@ -7,13 +7,15 @@ import { step } from "../call/step.ts";
 import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
-import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, order, schedule, stored, writesOf } from "./apply.ts";
+import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
+import { isCapped } from "./occupancy.ts";
 import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
 import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, workerTenantOf, type HubState } from "./state.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
 import type {
+  CapBook,
   Clearance,
   HubLimits,
   HubOutput,
@@ -103,12 +105,13 @@ export class Hub {
     const effects: Effect[] = [...born.effects];
     // What changed since the rules were asked may forbid it: then it waits for another look.
     const role = join(state, entry);
-    const mayStart =
-      role !== "follows" && clearance.epoch === state.epoch && !isFrozen(state, born.live.call) && !state.line.waits(entry.laneKey);
+    const held = role === "follows" || isFrozen(state, born.live.call) || isCapped(state.caps, state.occupancy, born.live.call);
+    const mayStart = !held && clearance.epoch === state.epoch && !state.line.waits(entry.laneKey);
     const session = mayStart ? chooseSession(state, entry, now) : undefined;
     if (session !== undefined) {
       const given = must(step(born.live, assignHappening(state, session), now, state.limits));
       entry.live = given.live;
+      moved(state, born.live.call, given.live.call);
       entry.invokedOn = invokePending;
       effects.push(...given.effects);
       holdSlot(session, entry);
@@ -155,7 +158,7 @@ export class Hub {
     entry.storedLeaseAt = call.leaseExpiresAt ?? 0;
     schedule(state, entry, now);
     const insert = { op: "insert_call", row: call } as const;
-    const more = writesOf(effects);
+    const more = isTerminal(call.state) ? [...writesOf(effects), usageWrite(state, call, true)] : writesOf(effects);
     // The common case makes no lists that it does not need.
     const writes: Write[] = beside === undefined ? [insert, ...more] : [insert, ...beside.guards, ...more, ...beside.writes];
     return order(state, { writes }, entry, effects, 0, true);
@@ -165,7 +168,7 @@ export class Hub {
   deny(identity: CallIdentity, error: ErrorBody, now: number): { readonly ticket: number; readonly call: Call } {
     const denied = must(deny(identity, now, error));
     const { call } = denied.live;
-    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(denied.effects)];
+    const writes: Write[] = [{ op: "insert_call", row: call }, ...writesOf(denied.effects), usageWrite(this.#state, call, false)];
     const ticket = order(this.#state, { writes }, null, [], 0, true, call.callId);
     return { ticket, call };
   }
@@ -259,6 +262,7 @@ export class Hub {
       dueAt: Number.POSITIVE_INFINITY,
     };
     this.#state.calls.set(callKey(live.call.tenant, live.call.callId), entry);
+    moved(this.#state, null, live.call);
     return entry;
   }
 
@@ -324,6 +328,23 @@ export class Hub {
   /** Routing outcomes on which some rule may have a say. */
   triggersAre(triggers: ReadonlySet<RoutingOutcome>): void {
     this.#state.triggers = triggers;
+  }
+
+  /** How many calls of whom may work at once, from now on; asked whenever one could go to a worker. */
+  capsAre(caps: CapBook, now: number): void {
+    this.#state.caps = caps;
+    this.#state.roomUnderCap = true;
+    placeWaiting(this.#state, now);
+  }
+
+  /** Under which day of its tenant an ended call is counted, by the instant of its admission. UTC's, if nobody says. */
+  daysAre(dayOf: (tenant: string, at: number) => string): void {
+    this.#state.dayOf = dayOf;
+  }
+
+  /** Calls of a project that wait for a worker. */
+  queueDepthOfProject(tenant: string, project: string): number {
+    return this.#state.occupancy.ofProject({ tenant, project }).waiting;
   }
 
   /** Nothing of this scope goes to a worker from now on. `tenant` may be `platform`: all; an empty tool: all tools. */

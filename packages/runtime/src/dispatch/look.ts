@@ -2,6 +2,7 @@
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Happening } from "../call/machine.ts";
 import { apply, schedule } from "./apply.ts";
+import { isCapped } from "./occupancy.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
 import { answer } from "./flights.ts";
 import { callKey, isFrozen, isHeld, sessionOf, type HubState } from "./state.ts";
@@ -35,6 +36,7 @@ function dueNow(state: HubState, entry: LiveCall, now: number): Extract<Happenin
     streamAlive: sessionOf(state, entry) !== undefined,
     handlerKnown: isServed(state, entry),
     mayExpireLeases: now >= state.sweepFrom,
+    capped: isCapped(state.caps, state.occupancy, entry.live.call),
   };
 }
 

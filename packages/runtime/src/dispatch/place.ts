@@ -1,7 +1,8 @@
 // Finds a worker for a call, and a call for a worker that has a free slot.
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
+import { isCapped } from "./occupancy.ts";
 import { callKey, isFrozen, isHeld, type HubState } from "./state.ts";
-import type { Integrity, LiveCall, Session } from "./types.ts";
+import type { Integrity, LiveCall, Session, Waiting } from "./types.ts";
 
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
 const lookAheadMax = 64;
@@ -77,12 +78,33 @@ export function placeWaiting(state: HubState, now: number): void {
     state.unplaced = [];
     for (const entry of entries) dispatchIfFree(state, entry, now);
   }
+  if (state.roomUnderCap) fillAll(state, now);
 }
+
+/** Whom a cap held back may wait for any worker that is connected: the smallest tag of all of them goes first. */
+function fillAll(state: HubState, now: number): void {
+  state.roomUnderCap = false;
+  for (;;) {
+    let next: LiveCall | undefined;
+    for (const session of state.sessions.values()) {
+      const found = nextFor(state, session, now);
+      if (found !== undefined && (next === undefined || isBefore(found, next))) next = found;
+    }
+    const session = next === undefined ? undefined : chooseSession(state, next, now);
+    if (next === undefined || session === undefined) return;
+    assign(state, next, session, now);
+    if (next.live.call.state === "queued") return schedule(state, next, now);
+  }
+}
+
+const isBefore = (one: LiveCall, other: LiveCall): boolean => one.live.call.startTag < other.live.call.startTag;
 
 /** Whoever has waited longer goes first: a free worker is given what is next for it, which need not be this call. */
 export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): void {
   for (;;) {
-    if (entry.live.call.state !== "queued" || entry.live.call.notBefore > now || isHeld(state, entry)) return;
+    const { call } = entry.live;
+    if (call.state !== "queued" || call.notBefore > now || isHeld(state, entry)) return;
+    if (isCapped(state.caps, state.occupancy, call)) return;
     const session = chooseSession(state, entry, now);
     const before = session?.holding.size;
     if (session === undefined) return;
@@ -122,13 +144,14 @@ export function fill(state: HubState, session: Session, now: number): void {
  */
 function nextFor(state: HubState, session: Session, now: number): LiveCall | undefined {
   let best: LiveCall | undefined;
-  // Calls that a freeze holds back must not hide another tenant's behind them.
-  const lookAhead = state.frozen.size === 0 ? lookAheadMax : Number.POSITIVE_INFINITY;
+  // Calls that a freeze or a cap holds back must not hide another tenant's behind them.
+  const lookAhead = state.frozen.size === 0 && !state.caps.any ? lookAheadMax : Number.POSITIVE_INFINITY;
   for (const laneKey of session.handlers.keys()) {
     if (!hasSlot(state, session, laneKey, now)) continue;
+    const isCappedHere = cappedPlaces(state);
     for (const waiting of state.line.peek(laneKey, lookAhead)) {
       if (best !== undefined && waiting.startTag >= best.live.call.startTag) break;
-      if (waiting.notBefore > now || session.holding.has(waiting.callId)) continue;
+      if (isCappedHere(waiting) || waiting.notBefore > now || session.holding.has(waiting.callId)) continue;
       const entry = state.calls.get(callKey(waiting.tenant, waiting.callId));
       if (entry === undefined || entry.heldUntil > now || isFrozen(state, entry.live.call)) continue;
       if (!isTrusted(entry.facts.integrity, session)) continue;
@@ -138,4 +161,15 @@ function nextFor(state: HubState, session: Session, now: number): LiveCall | und
     }
   }
   return best === undefined || isCleared(state, best, now) ? best : undefined;
+}
+
+/** Whole backlogs of one project stand together in a lane: the answer for one of them is that for the next. */
+function cappedPlaces(state: HubState): (waiting: Waiting) => boolean {
+  let [tenant, project, capped] = ["", "", false];
+  return (waiting) => {
+    if (waiting.tenant !== tenant || waiting.project !== project) {
+      [tenant, project, capped] = [waiting.tenant, waiting.project, isCapped(state.caps, state.occupancy, waiting)];
+    }
+    return capped;
+  };
 }

@@ -3,7 +3,8 @@ import type { Lease } from "@signalbox/protocol";
 import type { Effect } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import { DueHeap } from "./heap.ts";
-import { laneKeyOf, type Flight, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
+import { noCaps, Occupancy, utcDay } from "./occupancy.ts";
+import { laneKeyOf, type CapBook, type Flight, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
 
 /** What goes out once a unit is stored. */
 export interface Ticket {
@@ -52,6 +53,12 @@ export interface HubState {
   readonly flights: Map<string, Flight>;
   /** Runs that ended under a key; bounded. */
   readonly flightsEnded: Map<string, number>;
+  caps: CapBook;
+  readonly occupancy: Occupancy;
+  /** A call has made room under a cap that held others back, and they have not been offered to anybody yet. */
+  roomUnderCap: boolean;
+  /** The day of a tenant in which an instant lies; what ended calls are counted under. */
+  dayOf: (tenant: string, at: number) => string;
   /** Before this instant no lease of an absent worker ends: a starting replica lets workers return first. */
   sweepFrom: number;
 }
@@ -80,6 +87,10 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     triggers: new Set(),
     flights: new Map(),
     flightsEnded: new Map(),
+    caps: noCaps,
+    occupancy: new Occupancy(),
+    roomUnderCap: false,
+    dayOf: utcDay,
     sweepFrom: startedAt + limits.leaseMs,
   };
 }

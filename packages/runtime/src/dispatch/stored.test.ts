@@ -108,7 +108,7 @@ describe("the first commit", () => {
     const error = { code: "forbidden", message: "no", type: "permission", retryable: false } as const;
     const { call } = hub.hub.deny(identityOf({ callId: "c1" }), error, hub.now);
     expect(call).toMatchObject({ state: "denied", error });
-    expect(unitWords(hub.storeNext().unit.writes)).toEqual(["insert_call denied", "append_event requested", "append_event denied", "append_audit"]);
+    expect(unitWords(hub.storeNext().unit.writes)).toEqual(["insert_call denied", "append_event requested", "append_event denied", "append_audit", "add_usage"]);
     expect(hub.orders("tell")).toEqual([]);
     expect(hub.hub.openCount()).toBe(0);
   });
@@ -138,6 +138,7 @@ describe("started", () => {
       "end_attempt",
       "append_event succeeded",
       "append_audit",
+      "add_usage",
     ]);
     expect(hub.hub.nextDueAt()).toBeGreaterThan(hub.now + 100);
   });

@@ -146,11 +146,19 @@ export interface HubLimits extends MachineLimits {
   readonly workersPerTenantMax: number;
 }
 
+/** How many calls of a tenant or a project may work (be with a worker) at once; Infinity where nobody said. */
+export interface CapBook {
+  /** False: nobody said anything for anybody. */
+  readonly any: boolean;
+  concurrentMax(tenant: string): number;
+  concurrentMaxOfProject(tenant: string, project: string): number;
+}
+
 /** The waiting line behind the hub: who is next for a tool version. */
 export interface WaitingLine {
   /** Keeps the line in order of (startTag, admittedAt). */
   add(laneKey: string, entry: Waiting): void;
-  remove(laneKey: string, entry: Waiting): void;
+  remove(laneKey: string, entry: Pick<Waiting, "tenant" | "callId" | "startTag">): void;
   /** First entries of a lane in order, at most `lookAheadMax`; good until the line next changes. */
   peek(laneKey: string, lookAheadMax: number): Iterable<Waiting>;
   depth(tenant: string): number;
@@ -164,6 +172,7 @@ export interface WaitingLine {
 
 export interface Waiting {
   readonly tenant: string;
+  readonly project: string;
   readonly callId: string;
   readonly startTag: number;
   readonly notBefore: number;

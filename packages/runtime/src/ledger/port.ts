@@ -2,6 +2,7 @@
 import type { Attempt, Call, CallEvent, CallState, LateResult } from "../call/types.ts";
 import type { Approval, ApprovalState, ApprovalWithVotes, Vote } from "../policy/approval/types.ts";
 import type { PolicyDefault, PolicyLevel, PolicyVersion, StoredPolicy } from "../policy/types.ts";
+import type { Limit, LimitKey, UsageDelta, UsageQuery, UsageRow } from "../schedule/types.ts";
 import type { StreamChunk } from "../stream/types.ts";
 import type { Grant, Key, Project, Tenant } from "../tenancy/types.ts";
 import type { Activation, Freeze, ListedVersion, ProjectTool, ToolPin, ToolQuery, ToolRecord, ToolStatus, ToolVersion } from "../registry/types.ts";
@@ -80,6 +81,8 @@ export type GuardedWrite =
   | { readonly op: "insert_webhook"; readonly row: Webhook }
   /** Refused when it is unknown. What is on its way to it is dead, and its last error says why. */
   | { readonly op: "remove_webhook"; readonly tenant: string; readonly webhookId: string; readonly at: number }
+  /** Refused when there is none. */
+  | { readonly op: "remove_limit"; readonly key: LimitKey }
   /** Refused unless the path names this content (null: no file), or what this call has put there already. */
   | { readonly op: "expect_workspace_file"; readonly place: WorkspacePlace; readonly digest: string | null; readonly callId: string }
   /** Refused when a file is a folder of this path, or this path a folder of a file. */
@@ -117,6 +120,10 @@ export type PlainWrite =
   /** `requested` null takes the pin away. */
   | { readonly op: "put_tool_pin"; readonly row: ToolPin }
   | { readonly op: "put_project_tool"; readonly row: ProjectTool }
+  /** Takes the place of the one with the same key. */
+  | { readonly op: "put_limit"; readonly row: Limit }
+  /** In the unit that settles a call, once: adds to what its tenant used that day. */
+  | { readonly op: "add_usage"; readonly row: UsageDelta }
   /** One a scope; a second one in the same scope takes the place of the first. */
   | { readonly op: "put_freeze"; readonly row: Freeze }
   | { readonly op: "lift_freeze"; readonly tenant: string; readonly tool: string }
@@ -271,6 +278,11 @@ export interface Ledger {
   streamChunks(tenant: string, callId: string, afterSeq: number, limit: number): Promise<readonly StreamChunk[]>;
   /** The last seq of a call's stream that is kept, or that of its end where that is marked; 0 when nothing is. */
   lastStreamSeq(tenant: string, callId: string): Promise<number>;
+
+  /** Of one tenant, or of all. */
+  limits(tenant?: string): Promise<readonly Limit[]>;
+  /** In the order of what is grouped by; the cursor is of the same query only. Without groups one row, of sums. */
+  usage(query: UsageQuery, limit: number, cursor?: string): Promise<Page<UsageRow>>;
 
   workspaceFile(place: WorkspacePlace): Promise<WorkspaceFile | undefined>;
   workspaceFiles(query: WorkspaceQuery, limit: number): Promise<WorkspacePage>;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Line } from "./line.ts";
 
-const entry = (callId: string, startTag: number, tenant = "acme") => ({ tenant, callId, startTag, notBefore: 0 });
+const entry = (callId: string, startTag: number, tenant = "acme") => ({ tenant, project: "shop", callId, startTag, notBefore: 0 });
 const names = (line: Line, lane: string, max = 64): string[] => [...line.peek(lane, max)].map(({ callId }) => callId);
 
 test("first come, first served; who is queued again keeps its tag and its place", () => {

@@ -2,6 +2,7 @@
 
 interface Entry {
   readonly tenant: string;
+  readonly project: string;
   readonly callId: string;
   readonly startTag: number;
   readonly notBefore: number;

@@ -17,6 +17,7 @@ import {
 import type { DeliveryState } from "../../ledger/webhooks.ts";
 import type { WorkspacePlace, WorkspaceQuery } from "../../ledger/workspace.ts";
 import type { ToolQuery } from "../../registry/types.ts";
+import type { UsageQuery } from "../../schedule/types.ts";
 import { approvalReads } from "./approval-reads.ts";
 import { Anchor, anchorPathOf, readAnchor } from "./anchor.ts";
 import { hmacWith } from "./audit-key.ts";
@@ -25,6 +26,7 @@ import { auditVerifier } from "./audit-reads.ts";
 import { auditStore } from "./audit-store.ts";
 import { callCounts } from "./call-counts.ts";
 import { GroupCommit, type CommitStats } from "./group-commit.ts";
+import { limitReads } from "./limit-store.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
 import { policyReads } from "./policy-reads.ts";
 import { callReads, statementCache, tenancyReads } from "./reads.ts";
@@ -33,6 +35,7 @@ import { registryReads } from "./registry-reads.ts";
 import { trailReads } from "./trail-reads.ts";
 import { asLedgerError } from "./store-errors.ts";
 import { streamReads } from "./stream-store.ts";
+import { usageAdder, usageReads } from "./usage-store.ts";
 import { webhookReads } from "./webhook-reads.ts";
 import { groupWriter } from "./write-group.ts";
 import { planUnit, type PlannedUnit } from "./unit-plan.ts";
@@ -112,9 +115,10 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     moved: () => anchor.touch(),
     onError,
   });
-  const units = unitWriter(db, audit, options.inlineResultBytesMax ?? limits.inlineResultBytesMax);
+  const usage = usageAdder(db);
+  const units = unitWriter(db, audit, usage, options.inlineResultBytesMax ?? limits.inlineResultBytesMax);
   const commits = new GroupCommit<PlannedUnit>({
-    write: groupWriter(db, units, audit),
+    write: groupWriter(db, units, audit, usage),
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
     onLazyFailure: onError,
     groupUnitsMax,
@@ -137,6 +141,8 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     workspaces: workspaceReads(prepared),
     trim: trimmer(db, prepared),
     wantedContent: (tenant: string) => wantedContent(prepared, tenant),
+    limits: limitReads(prepared),
+    usage: usageReads(prepared),
     webhooks: webhookReads(prepared),
     listAudit: auditLister(prepared),
     verifyAudit: auditVerifier(db, anchorPath, hmac),
@@ -353,6 +359,14 @@ export class SqliteLedger implements Ledger {
 
   lastStreamSeq(tenant: string, callId: string) {
     return this.#read(() => this.#parts.streams.lastStreamSeq(tenant, callId));
+  }
+
+  limits(tenant?: string) {
+    return this.#read(() => this.#parts.limits.limits(tenant));
+  }
+
+  usage(query: UsageQuery, limit: number, cursor?: string) {
+    return this.#read(() => this.#parts.usage.usage(query, atMost(limit), cursor));
   }
 
   workspaceFile(place: WorkspacePlace) {

@@ -50,6 +50,12 @@ export function conditions() {
       if (to !== undefined) add(`${column} < ?`, [to]);
       return builder;
     },
+    /** Both inclusive. */
+    between(column: string, first: string | undefined, last: string | undefined) {
+      if (first !== undefined) add(`${column} >= ?`, [first]);
+      if (last !== undefined) add(`${column} <= ?`, [last]);
+      return builder;
+    },
     /** Rows behind the cursor of a list that is sorted by these columns, all descending. */
     before(columns: readonly string[], cursor: string | undefined) {
       if (cursor !== undefined) rowCompare(columns, "<", cursor);
@@ -74,7 +80,7 @@ export function conditions() {
       add(term, []);
       return builder;
     },
-    sql: () => terms.join(" AND "),
+    sql: () => (terms.length === 0 ? "TRUE" : terms.join(" AND ")),
     values: () => bound,
   };
   const rowCompare = (columns: readonly string[], sign: "<" | ">", cursor: string): void => {

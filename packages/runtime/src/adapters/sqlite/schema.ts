@@ -10,6 +10,7 @@
 //   ) STRICT, WITHOUT ROWID                 )
 //   x_json ->> 'a'                          CAST(x_json AS json) ->> 'a' (only where a migration fills a column from older rows)
 //   text may hold U+0000                    it may not (the audit store replaces it, everything else is checked at the doors)
+//   min(a, b), max(a, b)                    least(a, b), greatest(a, b)
 //   text is ordered by its bytes            by the database's collation: make the database with collation C
 //   one writer, so ids of events are visible in their order    they are not: a reader must not run ahead of open transactions
 // There are no foreign keys: every write stands in a unit that brings its own parent, and a check per row costs the hot path.

@@ -13,6 +13,12 @@ export interface HeadKeeper {
   rolledBack(): void;
 }
 
+/** What a transaction adds up; written once, when all its units are in. */
+export interface SumKeeper {
+  write(): void;
+  clear(): void;
+}
+
 export type WriteGroup = (units: readonly PlannedUnit[]) => GroupOutcome;
 
 function rejectAll(units: readonly PlannedUnit[], error: unknown): GroupOutcome {
@@ -20,7 +26,7 @@ function rejectAll(units: readonly PlannedUnit[], error: unknown): GroupOutcome 
   return units.map(() => rejection);
 }
 
-export function groupWriter(db: DatabaseSync, writer: UnitWriter, heads: HeadKeeper): WriteGroup {
+export function groupWriter(db: DatabaseSync, writer: UnitWriter, heads: HeadKeeper, sums: SumKeeper): WriteGroup {
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
 
@@ -29,6 +35,7 @@ export function groupWriter(db: DatabaseSync, writer: UnitWriter, heads: HeadKee
     try {
       const outcome = work();
       heads.writeHeads();
+      sums.write();
       commit.run();
       heads.committed();
       return outcome;
@@ -37,6 +44,8 @@ export function groupWriter(db: DatabaseSync, writer: UnitWriter, heads: HeadKee
       if (db.isTransaction) db.exec("ROLLBACK");
       heads.rolledBack();
       throw error;
+    } finally {
+      sums.clear();
     }
   };
 

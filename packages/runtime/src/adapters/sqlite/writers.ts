@@ -5,6 +5,7 @@ import type { CommitOutcome, Write } from "../../ledger/port.ts";
 import { approvalWriters } from "./approval-writes.ts";
 import { countWriters } from "./call-counts.ts";
 import { callWriters } from "./call-writes.ts";
+import { limitWriters } from "./limit-store.ts";
 import { noticeWriters } from "./notice-writes.ts";
 import { streamWriters } from "./stream-store.ts";
 import { policyWriters } from "./policy-writes.ts";
@@ -13,6 +14,7 @@ import { tenancyWriters } from "./record-writes.ts";
 import { choiceWriters, versionWriters } from "./registry-writes.ts";
 import { eventWriter, trailWriters } from "./trail-writes.ts";
 import type { PlannedUnit } from "./unit-plan.ts";
+import type { UsageAdder } from "./usage-store.ts";
 import { workspaceWriters } from "./workspace-store.ts";
 import type { WritersOf } from "./writers-of.ts";
 
@@ -33,7 +35,12 @@ export interface UnitWriter {
 
 const applied: CommitOutcome = { applied: true };
 
-export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultBytesMax: number): UnitWriter {
+export function unitWriter(
+  db: DatabaseSync,
+  audit: AuditAppender,
+  usage: UsageAdder,
+  inlineResultBytesMax: number,
+): UnitWriter {
   const events = eventWriter(db);
   const writers: WritersOf<Write["op"]> = {
     ...callWriters(db, inlineResultBytesMax),
@@ -47,6 +54,12 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
     ...noticeWriters(db),
     ...streamWriters(db),
     ...workspaceWriters(db),
+    ...limitWriters(db),
+    // Gathered too, till the end of the transaction.
+    add_usage: ({ row }) => {
+      usage.add(row);
+      return true;
+    },
     // The plan has gathered them.
     append_event: () => true,
     append_audit: ({ draft }) => {
@@ -68,7 +81,7 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
   };
 
   const applyAlone = (unit: PlannedUnit): CommitOutcome => {
-    const mark = audit.mark();
+    const [mark, usageMark] = [audit.mark(), usage.mark()];
     db.exec("SAVEPOINT unit");
     try {
       const outcome = applyInOrder(unit);
@@ -79,6 +92,7 @@ export function unitWriter(db: DatabaseSync, audit: AuditAppender, inlineResultB
       // A full disk has ended the whole transaction already, and the savepoint with it.
       if (db.isTransaction) db.exec("ROLLBACK TO unit; RELEASE unit");
       audit.undoTo(mark);
+      usage.undoTo(usageMark);
       throw error;
     }
   };
