@@ -13,8 +13,10 @@ export interface Surroundings {
   readonly isTTY?: boolean;
   readonly errIsTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   readonly compose?: Partial<Compose>;
   readonly progressAfterMs?: number;
+  readonly completeMsMax?: number;
   /** Called with everything that stderr has got so far. */
   readonly onErr?: (text: string) => void;
   /** Called with everything that stdout has got so far. */
@@ -60,7 +62,7 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
     cwd: around.cwd ?? "/",
     isTTY: around.isTTY ?? false,
     errIsTTY: around.errIsTTY ?? false,
-    columns: around.columns,
+    size: () => (around.columns === undefined ? undefined : { columns: around.columns, rows: around.rows ?? 24 }),
     now: () => presentMs,
     newId: () => "0123",
     onStop(listener) {
@@ -68,7 +70,7 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
       return () => listeners.delete(listener);
     },
     exitNow: (code) => exits.push(code),
-    delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1, followMs: 1 },
+    delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1, followMs: 1, completeMsMax: around.completeMsMax ?? 5_000 },
     compose: async () => ({ ...nothingComposed, ...around.compose }),
     boxes: async () => Promise.reject(new Error("this command line has no boxes")),
   };

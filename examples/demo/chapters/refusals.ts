@@ -43,7 +43,7 @@ async function callerWithoutGrant(stage: Stage): Promise<{ readonly vic: Somebod
     exitCode: 3,
     as: vic,
   });
-  const answer = JSON.parse(refused.stdout) as { readonly execution_id?: string };
+  const answer = JSON.parse(refused.stderr) as { readonly execution_id?: string };
   telling.check("forbidden, and what is missing", answer, {
     error: { code: "forbidden", details: { missing: ["tool:invoke:payments.charge"] } },
   });

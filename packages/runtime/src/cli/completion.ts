@@ -1,90 +1,98 @@
-// Writes shell completion scripts from the tree of commands.
-
-export interface CommandTree {
-  readonly name: string;
-  readonly description: string;
-  /** Long flags, `--json`. */
-  readonly options: readonly string[];
-  readonly commands: readonly CommandTree[];
-}
+// The scripts that make shells ask `signalbox __complete` what may come next, and the lines in which it answers.
+import type { Candidate } from "./completion-words.ts";
+import { plainLine } from "./text.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** Every command with the words that lead to it; the program itself has none. */
-interface Place {
-  readonly path: readonly string[];
-  readonly tree: CommandTree;
+export const completeCommand = "__complete";
+
+/** What the shell does: offers the lines that follow, or the names of files or folders that it sees itself. */
+export type Mode = "words" | "files" | "folders";
+
+/** The mode on a line of its own, then `value<tab>description` lines. */
+export function completionLines(mode: Mode, candidates: readonly Candidate[]): string {
+  const lines = candidates
+    // A shell inserts it as it is: what it would read otherwise, or run, is not offered.
+    .filter(({ value }) => /^[\w.:@/+,%^-][\w.:@/+,%^=-]*$/.test(value))
+    .map(({ value, description }) => `${value}\t${plainLine(description)}`);
+  return [mode, ...lines].map((line) => `${line}\n`).join("");
 }
 
-function places(tree: CommandTree, path: readonly string[] = []): readonly Place[] {
-  return [{ path, tree }, ...tree.commands.flatMap((child) => places(child, [...path, child.name]))];
+export function completionScript(shell: Shell): string {
+  return { bash, zsh, fish }[shell];
 }
 
-export function completionScript(shell: Shell, program: CommandTree): string {
-  switch (shell) {
-    case "bash":
-      return bash(program);
-    case "zsh":
-      // zsh runs bash completions by itself; one script to keep right instead of two.
-      return `#compdef ${program.name}\nautoload -U +X bashcompinit && bashcompinit\n${bash(program)}`;
-    case "fish":
-      return fish(program);
-  }
-}
-
-const words = (tree: CommandTree): string => [...tree.commands.map(({ name }) => name), ...tree.options].join(" ");
-
-function bash(program: CommandTree): string {
-  const cases = places(program)
-    .map(({ path, tree }) => `    "${path.join(" ")}") words="${words(tree)}" ;;`)
-    .join("\n");
-  const groups = places(program)
-    .flatMap(({ path, tree }) =>
-      tree.commands.length === 0 ? [] : tree.commands.map(({ name }) => `"${[...path, name].join(" ")}"`),
-    )
-    .join("|");
-  return `# ${program.name} completion for bash: source this file, or write it to a folder of bash-completion.
-_${program.name}() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" path="" words="" longer i
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    longer="\${path:+$path }\${COMP_WORDS[i]}"
-    case "$longer" in
-    ${groups}) path="$longer" ;;
-    esac
+// Bash cuts words at `:`, `=` and `@` too, and wants the part behind the last cut only. Works from bash 3.2 on.
+const bash = `# signalbox completion for bash: source this file, or write it to a folder of bash-completion.
+_signalbox() {
+  local line="\${COMP_LINE:0:COMP_POINT}" words=() count=0 mode="" left i word current prefix value
+  left="$line"
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    word="\${COMP_WORDS[i]}"
+    if ((i > 0)) && [[ -n "$line" && "$left" != [[:space:]]* ]]; then
+      words[count - 1]+="$word"
+    else
+      words[count]="$word"
+      ((count += 1))
+    fi
+    left="\${left#"\${left%%[![:space:]]*}"}"
+    left="\${left#"$word"}"
   done
-  case "$path" in
-${cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-  if [[ \${#COMPREPLY[@]} -eq 0 ]]; then COMPREPLY=($(compgen -f -- "$word")); fi
+  word="\${COMP_WORDS[COMP_CWORD]}"
+  current="\${words[count - 1]}"
+  prefix="\${current%"$word"}"
+  COMPREPLY=()
+  while IFS=$'\\t' read -r value _; do
+    if [[ -z "$mode" ]]; then mode="$value"; else COMPREPLY+=("\${value#"$prefix"}"); fi
+  done < <("\${words[0]}" ${completeCommand} -- "\${words[@]:1}" 2> /dev/null)
+  if [[ "$mode" == files || "$mode" == folders ]]; then
+    local kind=-f
+    if [[ "$mode" == folders ]]; then kind=-d; fi
+    while IFS= read -r value; do COMPREPLY+=("$value"); done < <(compgen "$kind" -- "$word")
+    compopt -o filenames 2> /dev/null
+  fi
 }
-complete -F _${program.name} ${program.name}
+complete -F _signalbox signalbox
 `;
-}
 
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, (one) => `\\${one}`)}'`;
-
-function fish(program: CommandTree): string {
-  const lines = places(program).flatMap(({ path, tree }) => {
-    const condition = quoted(
-      path.length === 0
-        ? "__fish_use_subcommand"
-        : path.map((word) => `__fish_seen_subcommand_from ${word}`).join("; and "),
-    );
-    const names = tree.commands.map(({ name }) => name);
-    const only =
-      path.length === 0 || names.length === 0
-        ? condition
-        : quoted(
-            `${path.map((word) => `__fish_seen_subcommand_from ${word}`).join("; and ")}; and not __fish_seen_subcommand_from ${names.join(" ")}`,
-          );
-    return [
-      ...tree.commands.map(
-        (child) => `complete -c ${program.name} -n ${only} -f -a ${child.name} -d ${quoted(child.description)}`,
-      ),
-      ...tree.options.map((flag) => `complete -c ${program.name} -n ${condition} -l ${flag.replace(/^--/, "")}`),
-    ];
-  });
-  return `# ${program.name} completion for fish: write this to ~/.config/fish/completions/${program.name}.fish\n${lines.join("\n")}\n`;
+const zsh = `#compdef signalbox
+# signalbox completion for zsh: source this file behind compinit, or write it as _signalbox to a folder of $fpath.
+_signalbox() {
+  local -a lines items
+  local line
+  lines=("\${(@f)$("\${words[1]}" ${completeCommand} -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  case "\${lines[1]}" in
+    files) _files ;;
+    folders) _files -/ ;;
+    words)
+      for line in "\${(@)lines[2,-1]}"; do
+        items+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+      done
+      _describe -V signalbox items
+      ;;
+  esac
 }
+if [[ "\${funcstack[1]}" == _signalbox ]]; then _signalbox "$@"; else compdef _signalbox signalbox; fi
+`;
+
+const fish = `# signalbox completion for fish: write this to ~/.config/fish/completions/signalbox.fish
+function __signalbox_complete
+    set -l words (commandline -opc)
+    # An empty word would vanish between words and command.
+    set -l current (commandline -ct)
+    test -z "$current"; and set current ""
+    set -l lines ($words[1] ${completeCommand} -- $words[2..-1] "$current" 2>/dev/null)
+    set -l mode $lines[1]
+    set -e lines[1]
+    switch "$mode"
+        case files
+            __fish_complete_path "$current"
+        case folders
+            __fish_complete_directories "$current" ''
+        case words
+            printf '%s\\n' $lines
+    end
+end
+complete -c signalbox -f -a '(__signalbox_complete)'
+`;

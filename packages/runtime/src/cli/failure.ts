@@ -5,7 +5,7 @@ import { LedgerUnavailable } from "../ledger/port.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
-import { parseExact, prettyJson } from "./json.ts";
+import { jsonLine, parseExact } from "./json.ts";
 import { nextStep } from "./next-steps.ts";
 import { plain, plainLine } from "./text.ts";
 import type { Paint } from "./paint.ts";
@@ -37,17 +37,15 @@ export interface FailureContext {
   readonly tool?: string | undefined;
   readonly approvalId?: string | undefined;
   readonly policy?: string | undefined;
+  /** The file that it is about, where a command goes through several. */
+  readonly file?: string;
 }
 
 const faultsShownMax = 20;
 
-/** Prints the error for people on stderr, with `--json` also as the API's object on stdout; gives the exit code. */
+/** Prints the error on stderr, for people or with `--json` as one line of JSON; gives the exit code. */
 export function reportFailure(error: unknown, context: FailureContext): ExitCode {
-  const { io, paint } = context;
-  if (error instanceof Interrupted) {
-    io.stderr.write(`${error.message}\n`);
-    return exitCodes.interrupted;
-  }
+  const { io, paint, json, file } = context;
   if (error instanceof SignalboxApiError) return reportApiError(error, context);
   if (error instanceof NoManifests) {
     const { message, next } = error;
@@ -59,16 +57,47 @@ export function reportFailure(error: unknown, context: FailureContext): ExitCode
       context,
     );
   }
-  if (error instanceof CliError) {
-    const next = error.next ?? (error.code === undefined ? undefined : nextStep(error.code, { details: {} }));
-    if (context.json) io.stdout.write(prettyJson({ error: { code: error.code ?? "usage", message: error.message } }));
-    writeError(io, paint, error.message, error.code, next);
-    return error.exitCode;
-  }
+  const { message, code, next, exitCode } = ownFailure(error);
+  if (file !== undefined && !json) io.stderr.write(`${file}\n`);
+  if (json) writeJsonError(io, { ...about(file), error: ownError(code ?? "cli_error", message) }, next);
+  else if (error instanceof Interrupted) io.stderr.write(`${message}\n`);
+  else writeError(io, paint, message, code === "usage" ? undefined : code, next);
+  return exitCode;
+}
+
+const about = (file: string | undefined): object => (file === undefined ? {} : { file });
+
+interface OwnFailure {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly next: string | undefined;
+  readonly exitCode: ExitCode;
+}
+
+/** Of what failed on this side of the line. */
+function ownFailure(error: unknown): OwnFailure {
   const message = error instanceof Error ? error.message : String(error);
-  if (context.json) io.stdout.write(prettyJson({ error: { code: "cli_error", message } }));
-  writeError(io, paint, message, undefined, undefined);
-  return exitCodes.failed;
+  if (error instanceof Interrupted)
+    return { message, code: "interrupted", next: undefined, exitCode: exitCodes.interrupted };
+  if (!(error instanceof CliError)) return { message, code: undefined, next: undefined, exitCode: exitCodes.failed };
+  const { code, exitCode } = error;
+  const next = error.next ?? (code === undefined ? undefined : nextStep(code, { details: {} }));
+  return { message, code: code ?? "usage", next, exitCode };
+}
+
+/** An error that no runtime made, in the shape in which runtimes tell theirs. */
+function ownError(code: string, message: string, retryable = false): object {
+  return { code, message, type: "client", retryable, details: {} };
+}
+
+/** On one line, so that whoever reads a log finds it whole; `next` stands beside what the API says. */
+function writeJsonError(io: Io, told: object, next: string | undefined): void {
+  io.stderr.write(jsonLine(next === undefined ? told : { ...told, next: plain(next) }));
+}
+
+/** What is wrong with a command line, as `--json` tells it. */
+export function reportUsage(io: Io, message: string, next: string): void {
+  writeJsonError(io, { error: ownError("usage", message) }, next);
 }
 
 function writeError(io: Io, paint: Paint, message: string, code: string | undefined, next: string | undefined): void {
@@ -77,26 +106,26 @@ function writeError(io: Io, paint: Paint, message: string, code: string | undefi
 }
 
 function reportApiError(error: SignalboxApiError, context: FailureContext): ExitCode {
-  const { io, paint, json, tool, approvalId, policy } = context;
-  if (json) io.stdout.write(prettyJson(errorObject(error)));
-  writeError(
-    io,
-    paint,
-    error.message,
-    error.code,
-    nextStep(error.code, { tool, approvalId, policy, executionId: error.executionId, details: error.details }),
-  );
+  const { io, paint, json, tool, approvalId, policy, file } = context;
+  const exitCode = exitCodeOf(error.code, error.httpStatus);
+  const { executionId, details } = error;
+  const next = nextStep(error.code, { tool, approvalId, policy, executionId, details });
+  if (json) {
+    writeJsonError(io, { ...about(file), ...errorObject(error) }, next);
+    return exitCode;
+  }
+  if (file !== undefined) io.stderr.write(`${file}\n`);
+  writeError(io, paint, error.message, error.code, next);
   for (const line of [...faultLines(error.details), ...stderrLines(error.details)]) io.stderr.write(`  ${line}\n`);
   if (error.executionId !== undefined) io.stderr.write(paint.dim(`call: ${plainLine(error.executionId)}\n`));
   if (error.requestId !== undefined) io.stderr.write(paint.dim(`request: ${plainLine(error.requestId)}\n`));
-  return exitCodeOf(error.code, error.httpStatus);
+  return exitCode;
 }
 
 /** The API's own object where there is one; the same shape where no answer came. */
-function errorObject(error: SignalboxApiError): unknown {
-  const { code, message, retryable, bodyText } = error;
-  if (bodyText !== undefined && code !== "unreadable_answer") return parseExact(bodyText);
-  return { error: { code, message, type: "client", retryable, details: {} } };
+function errorObject({ code, message, retryable, bodyText }: SignalboxApiError): object {
+  if (bodyText !== undefined && code !== "unreadable_answer") return parseExact(bodyText) as object;
+  return { error: ownError(code, message, retryable) };
 }
 
 /** Of an invalid request: `fields` that the door refused, `errors` that the tool's schema found, `problems` of a document. */

@@ -2,6 +2,7 @@
 import { SignalboxApiError } from "@signalbox/client";
 import type { Command } from "commander";
 import { CliError, Interrupted } from "./failure.ts";
+import { jsonLine } from "./json.ts";
 import { pause } from "./pause.ts";
 import type { Session } from "./session.ts";
 import { plainLine } from "./text.ts";
@@ -16,15 +17,17 @@ export interface FollowOptions {
 const intervalMsMin = 100;
 
 export function followFlags(command: Command, what: string): Command {
-  return command
-    .option("--watch", what)
-    .option("--interval <duration>", "between two looks of --watch, like 5s (1s, at least 100ms)");
+  return intervalFlag(command.option("--watch", what));
+}
+
+export function intervalFlag(command: Command): Command {
+  return command.option("--interval <duration>", "between two looks, like 5s (1s, at least 100ms)");
 }
 
 /** @throws CliError for an interval that is none, or that nothing waits for */
 function intervalMs(session: Session, { watch, interval }: FollowOptions): number {
   if (interval === undefined) return session.io.delays.followMs;
-  if (watch !== true) throw new CliError("--interval goes with --watch");
+  if (watch !== true) refuseInterval({ interval });
   const ms = parseSpanMs(interval);
   if (ms === undefined || ms < intervalMsMin)
     throw new CliError(`--interval takes a duration of at least ${intervalMsMin}ms, like 5s, not "${interval}"`);
@@ -35,9 +38,15 @@ function intervalMs(session: Session, { watch, interval }: FollowOptions): numbe
  * Resolves when `look` says that it was the last, or at Ctrl-C: whoever watches has seen what there was to see.
  * The first look fails like any other command; later ones outlive a runtime that is away for a while.
  * @param look tells what is new; true = there will be nothing more
+ * @param tellAway told once for each time that the runtime is away; without it a line on stderr says so
  * @throws what `look` throws, unless trying again can help
  */
-export async function follow(session: Session, options: FollowOptions, look: () => Promise<boolean>): Promise<void> {
+export async function follow(
+  session: Session,
+  options: FollowOptions,
+  look: () => Promise<boolean>,
+  tellAway?: (text: string) => void,
+): Promise<void> {
   const pauseMs = intervalMs(session, options);
   let away = false;
   try {
@@ -49,11 +58,21 @@ export async function follow(session: Session, options: FollowOptions, look: () 
         away = false;
       } catch (error) {
         if (!(error instanceof SignalboxApiError) || !error.retryable) throw error;
-        if (!away) session.io.stderr.write(`warning: ${plainLine(error.message)}; trying again\n`);
+        const text = `${plainLine(error.message)}; trying again`;
+        if (!away) (tellAway ?? onStderr(session, error.code))(text);
         away = true;
       }
     }
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
   }
+}
+
+function onStderr({ io, json }: Session, code: string): (text: string) => void {
+  return (text) => io.stderr.write(json ? jsonLine({ warning: { code, message: text } }) : `warning: ${text}\n`);
+}
+
+/** A list that is shown once has nothing to wait for. */
+export function refuseInterval({ interval }: FollowOptions): void {
+  if (interval !== undefined) throw new CliError("--interval goes with --watch");
 }

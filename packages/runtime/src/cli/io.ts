@@ -21,8 +21,8 @@ export interface Io {
   readonly isTTY: boolean;
   /** True when people look at stderr; progress is shown there and nowhere else. */
   readonly errIsTTY: boolean;
-  /** Columns of the terminal; undefined where there is none. */
-  readonly columns: number | undefined;
+  /** The terminal behind stdout as it is now; undefined where there is none. */
+  readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
   /** Wall clock, ms since 1970. */
   readonly now: () => number;
   /** Fresh text that nobody else has. */
@@ -44,6 +44,8 @@ export interface Delays {
   readonly lookMsMax: number;
   /** Between two looks of a `--watch`, where `--interval` says nothing. */
   readonly followMs: number;
+  /** How long somebody who presses Tab waits for a runtime at most. */
+  readonly completeMsMax: number;
 }
 
 /** What `worker` and `doctor` ask of the sandbox worker's own composition root. */

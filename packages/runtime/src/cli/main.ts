@@ -16,7 +16,10 @@ const io: Io = {
   cwd: process.cwd(),
   isTTY: process.stdout.isTTY === true,
   errIsTTY: process.stderr.isTTY === true,
-  columns: process.stdout.columns,
+  size: () => {
+    const { columns, rows, isTTY } = process.stdout;
+    return isTTY === true && columns > 0 && rows > 0 ? { columns, rows } : undefined;
+  },
   now: Date.now,
   // The global one: importing node:crypto costs every command 14 ms.
   newId: () => crypto.randomUUID(),
@@ -27,7 +30,7 @@ const io: Io = {
     return () => process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
   },
   exitNow: (code) => process.exit(code),
-  delays: { progressAfterMs: 1_000, lookFirstMs: 200, lookMsMax: 2_000, followMs: 1_000 },
+  delays: { progressAfterMs: 1_000, lookFirstMs: 200, lookMsMax: 2_000, followMs: 1_000, completeMsMax: 1_000 },
   compose: () => import("../compose.ts"),
   boxes: () => import("../boxes/worker.ts"),
 };

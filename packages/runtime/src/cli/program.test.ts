@@ -1,9 +1,8 @@
 // The command line as a whole: usage, help, completion, and the errors that every command shares.
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { cli, reaching, startCli } from "../../../../test/support/command-line.ts";
 import { scriptedHttp } from "../../../../test/support/scripted-http.ts";
+import { examples } from "./examples.ts";
 
 test.each([
   [["frob"], "error: unknown command 'frob'\nusage: signalbox [options] [command]\nnext:  signalbox --help\n"],
@@ -100,29 +99,47 @@ test("what the schema of a tool found is told line by line too", async () => {
   expect((await cli(["run", "hello.greet"], reaching(url))).err).toContain("\n  /name: is required\n");
 });
 
-test("with --json an error is the API's own object on stdout", async () => {
+test("with --json an error is the API's own object and the next step, on one line of stderr", async () => {
   const body = `{"error":{"code":"forbidden","message":"no","details":{"n":12345678901234567890}}}`;
   const { url } = await scriptedHttp({ "GET /v1/keys": [{ status: 403, body }] });
-  const { code, out } = await cli(["keys", "list", "--json"], reaching(url));
-  expect(code).toBe(3);
-  expect(out.replace(/\s/g, "")).toBe(body);
+  expect(await cli(["keys", "list", "--json"], reaching(url))).toEqual({
+    code: 3,
+    out: "",
+    err: `${body.slice(0, -1)},"next":"ask an administrator for the permission named above: signalbox grants create"}\n`,
+  });
+});
+
+test.each([
+  [["frob", "--json"], 2, "usage", "unknown command 'frob'", "signalbox --help"],
+  [["calls", "show", "--json"], 2, "usage", "missing required argument 'execution-id'", "signalbox calls show --help"],
+  [
+    ["calls", "list", "--limit", "x", "--json", "--url", "http://127.0.0.1:9", "--key", "k"],
+    2,
+    "usage",
+    undefined,
+    undefined,
+  ],
+  [["status", "--json"], 5, "no_runtime", undefined, "start one with: signalbox dev"],
+  [
+    ["status", "--json", "--url", "http://127.0.0.1:9", "--key", "k"],
+    5,
+    "unreachable",
+    undefined,
+    "is it running? start one with: signalbox dev",
+  ],
+])("with --json %j fails in the same shape", async (args, exitCode, errorCode, message, next) => {
+  const { code, out, err } = await cli(args);
+  expect([code, out, err.split("\n").length]).toEqual([exitCode, "", 2]);
+  const told = JSON.parse(err) as { error: { code: string; message: string }; next?: string };
+  expect([told.error.code, told.next]).toEqual([errorCode, next]);
+  expect(told).toMatchObject({ error: { type: "client", details: {} } });
+  if (message !== undefined) expect(told.error.message).toBe(message);
 });
 
 test("the key travels as a bearer token", async () => {
   const { url, seen } = await scriptedHttp({ "GET /v1/workers": [{ body: { items: [], next_cursor: null } }] });
   await cli(["workers", "list", "--url", url, "--key", "sbx_flag"]);
   expect(seen.map(({ authorization }) => authorization)).toEqual(["Bearer sbx_flag"]);
-});
-
-test("colours are for terminals, and NO_COLOR turns them off", async () => {
-  const { url } = await scriptedHttp({ "GET /v1/workers": [{ body: { items: [], next_cursor: null } }] });
-  const reached = reaching(url);
-  const bold = "\u001b[1mWORKER";
-  expect((await cli(["workers", "list"], { ...reached, isTTY: true })).out).toContain(bold);
-  expect((await cli(["workers", "list"], reached)).out).not.toContain("\u001b");
-  expect((await cli(["workers", "list"], { env: { ...reached.env, NO_COLOR: "1" }, isTTY: true })).out).not.toContain(
-    "\u001b",
-  );
 });
 
 test("Ctrl-C ends a command with 130, the second one at once", async () => {
@@ -161,32 +178,86 @@ test("long work says so on a terminal, and wipes it off again", async () => {
   expect(err.endsWith("\r\u001b[2K")).toBe(true);
 });
 
-async function complete(...words: readonly string[]): Promise<readonly string[]> {
-  const { out } = await cli(["completion", "bash"]);
-  const script = `${out}\nCOMP_WORDS=(signalbox ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _signalbox; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout } = await promisify(execFile)("bash", ["--norc", "-c", script], { cwd: "/" });
-  return stdout.split("\n").filter((line) => line !== "");
-}
-
-test("bash completes commands, sub-commands and flags", async () => {
-  expect(await complete("va")).toEqual(["validate"]);
-  expect(await complete("calls", "")).toEqual(["list", "show", "events", "follow", "cancel", "resolve", "--help"]);
-  expect(await complete("calls", "resolve", "exec_1", "--c")).toEqual(["--comment"]);
-  expect(await complete("run", "calls", "--idem")).toEqual(["--idempotency-key"]);
-  expect(await complete("approvals", "")).toEqual(["list", "show", "approve", "reject", "--help"]);
-  expect(await complete("policies", "explain", "payments.charge", "--pr")).toEqual(["--principal", "--project"]);
+test.each([
+  [["rnu"], "(Did you mean run?)", "signalbox --help"],
+  [["calls", "lst"], "(Did you mean list?)", "signalbox calls --help"],
+  [["run", "a", "--inptu", "{}"], "(Did you mean --input?)", "signalbox run --help"],
+  [["cancel", "exec_1"], "(Did you mean signalbox calls cancel?)", "signalbox --help"],
+  [
+    ["--url", "http://127.0.0.1:8080", "status"],
+    "(Options of a command stand behind it: signalbox … --url)",
+    "signalbox --help",
+  ],
+])("%j: what may have been meant", async (args, meant, next) => {
+  const { code, err } = await cli(args);
+  expect(code).toBe(2);
+  expect(err).toContain(`${meant}\nusage: `);
+  expect(err.endsWith(`next:  ${next}\n`)).toBe(true);
 });
 
-test("zsh and fish get scripts of their own; another shell is refused", async () => {
-  expect((await cli(["completion", "zsh"])).out).toMatch(
-    /^#compdef signalbox\nautoload -U \+X bashcompinit && bashcompinit\n/,
-  );
-  const { out } = await cli(["completion", "fish"]);
-  expect(out).toContain(
-    "complete -c signalbox -n '__fish_use_subcommand' -f -a run -d 'run a tool and print its output'\n",
-  );
-  expect(out).toContain(
-    "complete -c signalbox -n '__fish_seen_subcommand_from calls; and __fish_seen_subcommand_from resolve' -l comment\n",
-  );
+test("help shows what --help shows, for commands of any depth, and knows no other", async () => {
+  for (const words of [[], ["run"], ["calls", "list"]]) {
+    const help = await cli(["help", ...words]);
+    expect(help).toEqual({ ...(await cli([...words, "--help"])), err: "" });
+    expect(help.code).toBe(0);
+  }
+  expect(await cli(["help", "calls", "frob"])).toEqual({
+    code: 2,
+    out: "",
+    err: 'error: "signalbox calls" has no command "frob"\nnext:  signalbox calls --help\n',
+  });
+});
+
+/** The words of a line as a shell would hand them over. */
+function wordsOf(line: string): readonly string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+}
+
+test("every example is of a command that there is, with options that it takes", async () => {
+  const { out } = await cli(["__complete", "--", ""]);
+  expect(out).toContain("run\t");
+  for (const [path, lines] of Object.entries(examples)) {
+    const { code, out: help } = await cli([...path.split(" "), "--help"]);
+    expect([path, code]).toEqual([path, 0]);
+    for (const line of lines) {
+      expect(help).toContain(`\n  ${line}\n`);
+      const [first, ...words] = wordsOf(line.replace(/^source <\(|\)$| > .*$/g, ""));
+      expect(first).toBe("signalbox");
+      // Reads the line and stops at its end: `--help` is the last thing that commander looks at.
+      const read = await cli([...words, "--help"]);
+      expect([line, read.code, read.err]).toEqual([line, 0, ""]);
+      for (const flag of words.filter((word) => word.startsWith("--"))) expect(read.out).toContain(flag);
+    }
+  }
+});
+
+test.each([
+  [{ isTTY: true }, [], true],
+  [{ isTTY: true }, ["--no-color"], false],
+  [{ isTTY: true, env: { TERM: "dumb" } }, [], false],
+  [{ isTTY: true, env: { NO_COLOR: "1" } }, [], false],
+  [{ isTTY: true, env: { NO_COLOR: "" } }, [], true],
+  [{ isTTY: true, env: { FORCE_COLOR: "0" } }, [], false],
+  [{ isTTY: false }, [], false],
+  [{ isTTY: false, env: { FORCE_COLOR: "1" } }, [], true],
+  [{ isTTY: false, env: { FORCE_COLOR: "1", NO_COLOR: "1" } }, [], true],
+  [{ isTTY: false, env: { FORCE_COLOR: "1" } }, ["--no-color"], false],
+])("%j %j: colours are on: %s", async (around: { isTTY: boolean; env?: Record<string, string> }, flags, on) => {
+  const { url } = await scriptedHttp({ "GET /v1/workers": [{ body: { items: [], next_cursor: null } }] });
+  const env = { ...reaching(url).env, ...around.env };
+  const { out } = await cli(["workers", "list", ...flags], { ...around, env });
+  expect(out.includes("\u001b[1mWORKER")).toBe(on);
+});
+
+test("each shell gets a script of its own; another shell is refused", async () => {
+  for (const [shell, first] of [
+    ["bash", "# signalbox completion for bash"],
+    ["zsh", "#compdef signalbox"],
+    ["fish", "# signalbox completion for fish"],
+  ] as const) {
+    const { code, out } = await cli(["completion", shell]);
+    expect([code, out.startsWith(first)]).toEqual([0, true]);
+    expect(out).toContain(" __complete -- ");
+  }
   expect((await cli(["completion", "tcsh"])).code).toBe(2);
 });

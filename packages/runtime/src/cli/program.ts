@@ -7,6 +7,7 @@ import { addCompletion } from "./commands/completion.ts";
 import { addDev } from "./commands/dev.ts";
 import { addFiles } from "./commands/files.ts";
 import { addFreeze } from "./commands/freeze.ts";
+import { addHelp } from "./commands/help.ts";
 import { addGrants } from "./commands/grants.ts";
 import { addInit } from "./commands/init.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -22,11 +23,15 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addWorker } from "./commands/worker.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { version } from "../version.ts";
+import { treeOf } from "./command-tree.ts";
+import { examples } from "./examples.ts";
 import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
+import { reportUsage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { runsWith } from "./session.ts";
 import type { Result } from "./session.ts";
+import { wrongLine } from "./wrong-line.ts";
 
 const epilogue = `
 Where it connects:
@@ -40,7 +45,7 @@ ${exitCodesHelp}`;
 /** @param args the words after `signalbox`. Resolves to the exit code; never rejects. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
   const result: Result = { exitCode: exitCodes.ok };
-  const program = buildProgram(io, result);
+  const program = buildProgram(io, result, args.includes("--json"));
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -51,7 +56,8 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   return result.exitCode;
 }
 
-function buildProgram(io: Io, result: Result): Command {
+/** @param json what is wrong with the line is told as JSON */
+function buildProgram(io: Io, result: Result, json: boolean): Command {
   const program = new Command("signalbox");
   program
     .description("Signalbox runs tools for AI agents: allowed, routed, run once, recorded.")
@@ -62,8 +68,8 @@ function buildProgram(io: Io, result: Result): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      getOutHelpWidth: () => Math.min(io.columns ?? 80, 100),
-      getErrHelpWidth: () => Math.min(io.columns ?? 80, 100),
+      getOutHelpWidth: () => Math.min(io.size()?.columns ?? 80, 100),
+      getErrHelpWidth: () => Math.min(io.size()?.columns ?? 80, 100),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -93,13 +99,25 @@ function buildProgram(io: Io, result: Result): Command {
   ])
     add(program, runs);
   addCompletion(program, runs);
-  sameManners(program, "signalbox");
+  addHelp(program, runs);
+  const tree = treeOf(program);
+  sameManners(program, [], (text, path, usage) => {
+    const line = wrongLine(text, tree, path, usage);
+    if (json) reportUsage(io, line.message, line.next);
+    else io.stderr.write(`error: ${line.message}\nusage: ${line.usage}\nnext:  ${line.next}\n`);
+  });
   return program;
 }
 
-/** A wrong command line is answered with how the right one looks, and where to read more. */
-function sameManners(command: Command, name: string): void {
+/** A wrong command line is answered with how the right one looks, and where to read more; help ends with examples. */
+function sameManners(
+  command: Command,
+  path: readonly string[],
+  tellWrong: (text: string, path: readonly string[], usage: string) => void,
+): void {
   command.helpCommand(false);
-  command.showHelpAfterError(`usage: ${name} ${command.usage()}\nnext:  ${name} --help`);
-  for (const child of command.commands) sameManners(child, `${name} ${child.name()}`);
+  command.configureOutput({ outputError: (text) => tellWrong(text, path, command.usage()) });
+  const lines = examples[path.join(" ")] ?? [];
+  if (lines.length > 0) command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+  for (const child of command.commands) sameManners(child, [...path, child.name()], tellWrong);
 }

@@ -8,7 +8,7 @@ import type { ExitCode } from "./exit-codes.ts";
 import { CliError, Interrupted, reportFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { parseExact, prettyJson } from "./json.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor, withoutColour } from "./paint.ts";
 import type { Paint } from "./paint.ts";
 import { table } from "./table.ts";
 import type { Column } from "./table.ts";
@@ -98,6 +98,7 @@ export function runsWith(io: Io, result: Result): Runs {
       );
     };
   const start = (command: Command, act: Act): void => {
+    command.option("--no-color", "no colours, whatever the environment says");
     command.action((...given: unknown[]) => perform(io, result, given, act));
   };
   return {
@@ -139,9 +140,10 @@ function connectionFlags(command: Command): Command {
 
 type Act = (session: Session, args: readonly string[], options: unknown) => Promise<Outcome>;
 
-async function perform(io: Io, result: Result, given: readonly unknown[], act: Act): Promise<void> {
+async function perform(around: Io, result: Result, given: readonly unknown[], act: Act): Promise<void> {
   // Commander hands over every argument (a list for a variadic one), then the options, then the command.
-  const options = given.at(-2) as { readonly json?: boolean };
+  const options = given.at(-2) as { readonly json?: boolean; readonly color: boolean };
+  const io = options.color ? around : withoutColour(around);
   const args = given
     .slice(0, -2)
     .flatMap((one) => (Array.isArray(one) ? (one as string[]) : typeof one === "string" ? [one] : []));
@@ -175,11 +177,13 @@ function sessionFor(io: Io, json: boolean, about: About, signal: AbortSignal): S
     remark(text) {
       if (!json) io.stderr.write(`${text}\n`);
     },
-    table: (rows, columns, indent = 0) =>
-      table(rows, columns, {
-        columns: io.isTTY && io.columns !== undefined ? io.columns - indent : undefined,
+    table: (rows, columns, indent = 0) => {
+      const width = io.isTTY ? io.size()?.columns : undefined;
+      return table(rows, columns, {
+        columns: width === undefined ? undefined : width - indent,
         paintTitle: paint.bold,
-      }),
+      });
+    },
   };
 }
 

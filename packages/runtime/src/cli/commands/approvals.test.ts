@@ -417,11 +417,17 @@ test("list --watch prints what comes, what is edited and what is decided, until 
   expect(seen[0]?.line).toBe("GET /v1/approvals?status=pending&limit=100");
 });
 
-test("list --watch --json is one line for each, and a terminal's lines fit it", async () => {
+test("list --watch --json is one line for each, and a terminal has one table that fits it", async () => {
   const page = { body: { items: [asked], next_cursor: null } };
   for (const [flags, around, expected] of [
     [["--json"], {}, `${JSON.stringify(asked)}\n`],
-    [[], { isTTY: true, columns: 40 }, "apr_1  pending    payments.charge@1.2.0…\n"],
+    [
+      [],
+      { isTTY: true, columns: 90 },
+      "\u001b[?7lAPPROVAL  STATUS   ABOUT             REQUESTER      ASKS          EXPIRES         BECAUSE\u001b[K\n" +
+        "apr_1     pending  payments.charge…  agent:cashier  2 of finance  in 23 h 55 min  Payment…\u001b[K\n" +
+        "\u001b[J\u001b[?7h",
+    ],
   ] as const) {
     let done = (): void => {};
     const told = new Promise<void>((resolve) => (done = resolve));

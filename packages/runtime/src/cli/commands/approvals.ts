@@ -4,13 +4,13 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import { askedText, endText, paintApproval } from "../approval-words.ts";
 import { CliError } from "../failure.ts";
-import { follow, followFlags } from "../follow.ts";
+import { followFlags, refuseInterval } from "../follow.ts";
 import type { FollowOptions } from "../follow.ts";
-import { jsonLine } from "../json.ts";
 import { givenOnly, pageFlags, pageOptions, remarkMore } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
-import { cutToWidth, plainLine } from "../text.ts";
 import { relativeText } from "../times.ts";
+import { watch } from "../watch.ts";
+import type { News } from "../watch.ts";
 import { showApproval } from "./approval-show.ts";
 import { addVotes } from "./approval-vote.ts";
 
@@ -67,31 +67,29 @@ function queryOf({ all, status, mine, tool, requester, project }: ListOptions): 
 }
 
 async function listOnce(session: OnlineSession, options: ListOptions): Promise<Outcome> {
-  if (options.interval !== undefined) throw new CliError("--interval goes with --watch");
+  refuseInterval(options);
   const page = await session.client.approvals.list({ ...queryOf(options), ...pageFlags(options) }, session);
-  const now = session.io.now();
-  session.print(page, () =>
-    session.table(page.items, [
-      { title: "APPROVAL", cell: (one) => one.approval_id },
-      {
-        title: "STATUS",
-        cell: (one) => one.status,
-        paint: (text, one) => paintApproval(session.paint, one.status)(text),
-      },
-      { title: "ABOUT", cell: aboutText, shrinks: true },
-      { title: "REQUESTER", cell: (one) => one.requester, shrinks: true },
-      { title: "ASKS", cell: askedText },
-      {
-        title: "EXPIRES",
-        cell: (one) => (one.status === "pending" ? relativeText(Date.parse(one.expires_at), now) : ""),
-      },
-      { title: "BECAUSE", cell: (one) => one.reason, shrinks: true },
-    ]),
-  );
+  session.print(page, () => approvalsTable(session, page.items));
   const [first] = page.items;
   if (first === undefined) session.remark("nothing waits for a decision");
   else session.remark(`next:  signalbox approvals show ${first.approval_id}`);
   remarkMore(session, page);
+}
+
+function approvalsTable({ table, paint, io }: OnlineSession, approvals: readonly Approval[]): string {
+  const now = io.now();
+  return table(approvals, [
+    { title: "APPROVAL", cell: (one) => one.approval_id },
+    { title: "STATUS", cell: (one) => one.status, paint: (text, one) => paintApproval(paint, one.status)(text) },
+    { title: "ABOUT", cell: aboutText, shrinks: true },
+    { title: "REQUESTER", cell: (one) => one.requester, shrinks: true },
+    { title: "ASKS", cell: askedText },
+    {
+      title: "EXPIRES",
+      cell: (one) => (one.status === "pending" ? relativeText(Date.parse(one.expires_at), now) : ""),
+    },
+    { title: "BECAUSE", cell: (one) => one.reason, shrinks: true },
+  ]);
 }
 
 function aboutText({ kind, tool, version, session_id: session }: Approval): string {
@@ -103,18 +101,19 @@ async function watchList(session: OnlineSession, options: ListOptions): Promise<
   if (options.limit !== undefined || options.cursor !== undefined)
     throw new CliError("--watch follows the whole list, so it takes neither --limit nor --cursor");
   const query = queryOf(options);
-  let known: ReadonlyMap<string, Approval> = new Map();
-  await follow(session, options, async () => {
-    const found = new Map((await wholeList(session, query)).map((one) => [one.approval_id, one]));
-    for (const one of found.values()) {
-      const before = known.get(one.approval_id);
-      if (before === undefined) tell(session, one, one.status);
-      else if (before.status !== one.status) tell(session, one, one.status);
-      else if (before.args_hash !== one.args_hash) tell(session, one, "edited");
-    }
-    for (const gone of known.values()) if (!found.has(gone.approval_id)) await tellGone(session, gone);
-    known = found;
-    return false;
+  await watch(session, options, {
+    look: () => wholeList(session, query),
+    idOf: (one) => one.approval_id,
+    news: (one, before) => {
+      if (before?.status !== one.status) return lineOf(session, one, one.status);
+      return before.args_hash === one.args_hash ? undefined : lineOf(session, one, "edited");
+    },
+    // It left the list: mostly because it was decided, which is news.
+    gone: async (before) => {
+      const { argsText: _, ...now } = await session.client.approvals.get(before.approval_id, session);
+      return now.status === before.status ? undefined : { ...lineOf(session, now, now.status), row: now };
+    },
+    picture: (approvals) => approvalsTable(session, approvals),
   });
 }
 
@@ -134,22 +133,12 @@ async function wholeList(session: OnlineSession, query: ApprovalQuery): Promise<
   return items.sort((one, other) => Date.parse(one.opened_at) - Date.parse(other.opened_at));
 }
 
-/** It left the list: mostly because it was decided, which is news. */
-async function tellGone(session: OnlineSession, before: Approval): Promise<void> {
-  const { argsText: _, ...now } = await session.client.approvals.get(before.approval_id, session);
-  if (now.status !== before.status) tell(session, now, now.status);
-}
-
-function tell(session: OnlineSession, approval: Approval, news: string): void {
-  const { io, json, paint } = session;
-  if (json) {
-    io.stdout.write(jsonLine(approval));
-    return;
-  }
+function lineOf({ io, paint }: OnlineSession, approval: Approval, news: string): Omit<News<Approval>, "row"> {
   const open = `${askedText(approval)}, expires ${relativeText(Date.parse(approval.expires_at), io.now())}: ${approval.reason}`;
   const what = approval.status === "pending" ? open : endText(approval);
   const about = `${aboutText(approval)} for ${approval.requester}`;
-  const line = plainLine(`${approval.approval_id}  ${news.padEnd(9)}  ${about}  ${what}`);
-  const shown = io.isTTY && io.columns !== undefined ? cutToWidth(line, io.columns) : line;
-  io.stdout.write(`${paintApproval(paint, approval.status)(shown)}\n`);
+  return {
+    line: `${approval.approval_id}  ${news.padEnd(9)}  ${about}  ${what}`,
+    paint: paintApproval(paint, approval.status),
+  };
 }

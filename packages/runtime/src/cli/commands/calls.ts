@@ -1,17 +1,23 @@
 // `signalbox calls`: lists calls, tells one call's story, follows its events, cancels and resolves it.
-import type { CallEvent, Execution, ExecutionStatus } from "@signalbox/client";
-import { Argument } from "commander";
+import type { CallEvent, ExecutionQuery, ExecutionStatus } from "@signalbox/client";
+import { Argument, Option } from "commander";
 import type { Command } from "commander";
+import { callStates } from "../../call/types.ts";
+import { callsTable, tookText } from "../call-words.ts";
 import { CliError } from "../failure.ts";
+import { followFlags, refuseInterval } from "../follow.ts";
+import type { FollowOptions } from "../follow.ts";
 import { readJsonText } from "../json-input.ts";
 import { paintStatus } from "../paint.ts";
-import { countFlag, givenOnly } from "../session.ts";
+import { countFlag, givenOnly, pageOptions, remarkMore } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
 import { addFollow } from "./call-follow.ts";
+import { addTail } from "./call-tail.ts";
 import { callStory, eventData } from "../story.ts";
-import { durationText, parseSpanMs, relativeText } from "../times.ts";
+import { parseSpanMs } from "../times.ts";
+import { watch } from "../watch.ts";
 
-interface ListOptions {
+interface ListOptions extends FollowOptions {
   readonly tool?: string;
   readonly status?: ExecutionStatus;
   readonly principal?: string;
@@ -34,18 +40,22 @@ const storyEventsMax = 1_000;
 export function addCalls(program: Command, runs: Runs): void {
   const calls = program.command("calls").description("look at calls, cancel and resolve them");
   runs.online<ListOptions>(
-    calls
-      .command("list")
-      .description("the newest calls")
-      .option("--tool <tool>", "calls of this tool only")
-      .option("--status <status>", "queued, running, indeterminate, succeeded, failed …")
-      .option("--principal <principal>", "calls of this principal only, like service:checkout")
-      .option("--project <project>", "calls of this project only")
-      .option("--since <duration>", "calls of the last 30m, 2h, 7d … only")
-      .option("--limit <count>", "how many (25, at most 100)")
-      .option("--cursor <cursor>", "go on where another list ended"),
+    followFlags(
+      pageOptions(
+        calls
+          .command("list")
+          .description("the newest calls")
+          .option("--tool <tool>", "calls of this tool only")
+          .addOption(new Option("--status <status>", "calls in this status only").choices(callStates))
+          .option("--principal <principal>", "calls of this principal only, like service:checkout")
+          .option("--project <project>", "calls of this project only")
+          .option("--since <duration>", "calls of the last 30m, 2h, 7d … only"),
+      ),
+      "go on and show what changes; Ctrl-C ends it",
+    ),
     listCalls,
   );
+  addTail(calls, runs);
   const id = "<execution-id>";
   runs.online(calls.command("show").description("one call's whole story").argument(id), showCall);
   runs.online(calls.command("events").description("one call's events, in order").argument(id), showEvents);
@@ -72,39 +82,39 @@ export function addCalls(program: Command, runs: Runs): void {
   );
 }
 
-async function listCalls(session: OnlineSession, _args: readonly string[], options: ListOptions): Promise<Outcome> {
+function queryOf(session: OnlineSession, options: ListOptions): ExecutionQuery {
   const { tool, status, principal, project, cursor, since } = options;
   const from = since === undefined ? undefined : sinceInstant(session, since);
-  const page = await session.client.list(
-    { ...givenOnly({ tool, status, principal, project, cursor, from }), ...countFlag(options.limit) },
-    session,
-  );
-  const now = session.io.now();
-  session.print(page, () =>
-    session.table(page.items, [
-      { title: "EXECUTION", cell: (call) => call.execution_id },
-      { title: "TOOL", cell: (call) => `${call.tool}@${call.version}`, shrinks: true },
-      {
-        title: "STATUS",
-        cell: (call) => call.status,
-        paint: (text, call) => paintStatus(session.paint, call.status)(text),
-      },
-      { title: "PRINCIPAL", cell: (call) => call.principal, shrinks: true },
-      { title: "CREATED", cell: (call) => relativeText(Date.parse(call.created_at), now) },
-      { title: "TOOK", cell: tookText, align: "right" },
-    ]),
-  );
-  if (page.next_cursor !== null) session.remark(`more:  add --cursor ${page.next_cursor}`);
+  return { ...givenOnly({ tool, status, principal, project, cursor, from }), ...countFlag(options.limit) };
+}
+
+async function listCalls(session: OnlineSession, _args: readonly string[], options: ListOptions): Promise<Outcome> {
+  if (options.watch === true) return watchCalls(session, options);
+  refuseInterval(options);
+  const page = await session.client.list(queryOf(session, options), session);
+  session.print(page, () => callsTable(session, page.items));
+  remarkMore(session, page);
+}
+
+/** The newest page; `tail` is for who must not miss one. */
+async function watchCalls(session: OnlineSession, options: ListOptions): Promise<Outcome> {
+  if (options.cursor !== undefined) throw new CliError("--watch shows the newest calls, so it takes no --cursor");
+  await watch(session, options, {
+    look: async () => (await session.client.list(queryOf(session, options), session)).items,
+    idOf: (call) => call.execution_id,
+    news: (call, before) => {
+      if (call.status === before?.status) return undefined;
+      const line = `${call.execution_id}  ${call.status.padEnd(17)}  ${call.tool}@${call.version}  ${call.principal}  ${tookText(call)}`;
+      return { line, paint: paintStatus(session.paint, call.status) };
+    },
+    picture: (calls) => callsTable(session, calls),
+  });
 }
 
 function sinceInstant(session: OnlineSession, since: string): string {
   const ms = parseSpanMs(since);
   if (ms === undefined) throw new CliError(`--since takes a duration like 30m, 2h or 7d, not "${since}"`);
   return new Date(session.io.now() - ms).toISOString();
-}
-
-function tookText({ created_at, settled_at }: Execution): string {
-  return settled_at === null ? "" : durationText(Math.max(0, Date.parse(settled_at) - Date.parse(created_at)));
 }
 
 async function showCall(session: OnlineSession, [id = ""]: readonly string[]): Promise<Outcome> {

@@ -52,9 +52,8 @@ async function publishPolicies(
       }
     } catch (error) {
       if (session.signal.aborted) throw error;
-      session.io.stderr.write(`${file.shown}\n`);
-      const paint = paintFor(session.io, session.io.errIsTTY);
-      const failed = reportFailure(error, { io: session.io, paint, json: false });
+      const { io, json } = session;
+      const failed = reportFailure(error, { io, paint: paintFor(io, io.errIsTTY), json, file: file.shown });
       if (exitCode === exitCodes.ok) exitCode = failed;
     }
   }

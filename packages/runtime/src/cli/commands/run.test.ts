@@ -102,8 +102,9 @@ test("a call that ends badly while it is looked at fails like one that was waite
     out: "",
     err: "error: card declined (tool_error)\nnext:  signalbox calls show exec_1\ncall: exec_1\nrequest: req_1\n",
   });
-  const { out } = await cli(["run", "hello.greet", "--json"], reaching(url));
-  expect(out.replace(/\s/g, "")).toBe(record("failed", error).replace(/\s/g, ""));
+  const json = await cli(["run", "hello.greet", "--json"], reaching(url));
+  expect([json.code, json.out]).toEqual([1, ""]);
+  expect(json.err).toBe(`${record("failed", error).slice(0, -1)},"next":"signalbox calls show exec_1"}\n`);
 });
 
 test("a call that waits for a person, or has no end in time, exits with 6", async () => {

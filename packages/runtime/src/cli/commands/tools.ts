@@ -159,12 +159,8 @@ async function registerTools(
       for (const warning of tool.warnings) session.remark(`warning: ${file.shown}: ${plainLine(warning)}`);
     } catch (error) {
       if (session.signal.aborted) throw error;
-      session.io.stderr.write(`${file.shown}\n`);
-      const failed = reportFailure(error, {
-        io: session.io,
-        paint: paintFor(session.io, session.io.errIsTTY),
-        json: false,
-      });
+      const { io, json } = session;
+      const failed = reportFailure(error, { io, paint: paintFor(io, io.errIsTTY), json, file: file.shown });
       if (exitCode === exitCodes.ok) exitCode = failed;
     }
   }
