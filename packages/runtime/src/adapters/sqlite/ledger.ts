@@ -25,6 +25,7 @@ import { auditLister } from "./audit-list.ts";
 import { auditVerifier } from "./audit-reads.ts";
 import { auditStore } from "./audit-store.ts";
 import { callCounts } from "./call-counts.ts";
+import { callLister } from "./call-list.ts";
 import { GroupCommit, type CommitStats } from "./group-commit.ts";
 import { limitReads } from "./limit-store.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
@@ -131,6 +132,7 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     commits,
     probe: prober(db, now),
     calls: callReads(prepared),
+    listCalls: callLister(prepared),
     trail: trailReads(prepared),
     tenancy: tenancyReads(prepared),
     registry: registryReads(prepared),
@@ -230,7 +232,7 @@ export class SqliteLedger implements Ledger {
   }
 
   listCalls(filter: CallFilter, limit: number, cursor?: string) {
-    return this.#read(() => this.#parts.calls.listCalls(filter, atMost(limit), cursor));
+    return this.#read(() => this.#parts.listCalls(filter, atMost(limit), cursor));
   }
 
   async *openCalls(): AsyncIterable<Call> {

@@ -8,6 +8,7 @@ import { approvalReads } from "./approval-reads.ts";
 import { approvalWriters } from "./approval-writes.ts";
 import { auditLister } from "./audit-list.ts";
 import { callCounts } from "./call-counts.ts";
+import { callLister } from "./call-list.ts";
 import { countIndexes } from "./governance-schema.ts";
 import { openDatabase, type OpenDatabase } from "./open.ts";
 import { policyReads } from "./policy-reads.ts";
@@ -49,11 +50,12 @@ test("no read scans a table or sorts one", async () => {
   const cursor = Buffer.from('[1,"c1"]').toString("base64url");
   calls.getCall("acme", "c1");
   calls.getCallByKey("acme", "shop", "k");
-  calls.listCalls({ tenant: "acme" }, 10);
-  calls.listCalls({ tenant: "acme" }, 10, cursor);
-  calls.listCalls({ tenant: "acme", state: "failed" }, 10, cursor);
-  calls.listCalls({ tenant: "acme", project: "shop", admittedFrom: 1, admittedTo: 2 }, 10);
-  calls.listCalls({ tenant: "acme", state: "succeeded" }, 10);
+  const listCalls = callLister(prepared);
+  await listCalls({ tenant: "acme" }, 10);
+  await listCalls({ tenant: "acme" }, 10, cursor);
+  await listCalls({ tenant: "acme", state: "failed" }, 10, cursor);
+  await listCalls({ tenant: "acme", project: "shop", admittedFrom: 1, admittedTo: 2 }, 10);
+  await listCalls({ tenant: "acme", state: "succeeded" }, 10);
   calls.openCallKeys();
   trail.attempts("acme", "c1");
   trail.lateResults("acme", "c1");
@@ -70,7 +72,7 @@ test("no read scans a table or sorts one", async () => {
   await listAudit({ tenant: "acme" }, 10, lane);
   await listAudit({ tenant: "acme", from: 1, to: 2, principal: "user:ada", action: "call.settled" }, 10);
   await listAudit({ tenant: "acme", executionId: "c1" }, 10);
-  expect(seen.size).toBe(27);
+  expect(seen.size).toBe(29);
   for (const sql of seen) {
     // Recovery alone sorts, and only the open calls; a filter of the audit scans the rows that one turn may look at.
     const allowed = sql.includes("ORDER BY start_tag") ? "TEMP B-TREE" : "SCAN turn";
@@ -178,16 +180,17 @@ test("counting looks at the counted calls alone, once there is a rule that count
   ]);
 });
 
-test("calls of a state are found by it, but for the one that nearly all are in", () => {
-  const plans = (["queued", "indeterminate", "failed", "succeeded"] as const).map((state) => {
+test("calls of a state are found by it, but for the one that nearly all are in", async () => {
+  const plans: unknown[] = [];
+  for (const state of ["queued", "indeterminate", "failed", "succeeded"] as const) {
     let plan: unknown;
-    const calls = callReads((sql) => {
+    const listCalls = callLister((sql) => {
       plan = opened.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()[0]?.["detail"];
       return opened.db.prepare(sql);
     });
-    calls.listCalls({ tenant: "acme", state }, 10);
-    return plan;
-  });
+    await listCalls({ tenant: "acme", state }, 10);
+    plans.push(plan);
+  }
   expect(plans).toEqual([
     "SEARCH calls USING INDEX calls_by_state (state=? AND tenant=?)",
     "SEARCH calls USING INDEX calls_by_state (state=? AND tenant=?)",
@@ -196,14 +199,11 @@ test("calls of a state are found by it, but for the one that nearly all are in",
   ]);
 });
 
-test("values are bound, never part of a statement", () => {
-  const seen = new Set<string>();
-  const prepare = statementCache(opened.db);
-  const calls = callReads((sql) => {
-    seen.add(sql);
-    return prepare(sql);
-  });
-  calls.listCalls({ tenant: "acme", project: "a" }, 10);
-  calls.listCalls({ tenant: "globex", project: "b' OR 1=1" }, 99);
-  expect(seen.size).toBe(1);
+test("values are bound, never part of a statement", async () => {
+  const { seen, prepared } = watched();
+  const listCalls = callLister(prepared);
+  await listCalls({ tenant: "acme", project: "a" }, 10);
+  await listCalls({ tenant: "globex", project: "b' OR 1=1" }, 99);
+  // What ends a turn, and what it holds.
+  expect(seen.size).toBe(2);
 });

@@ -1,7 +1,6 @@
 // Reads calls, and tenants with their projects, keys and grants; every statement names the tenant except the ones that find it.
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { openStates, type Call, type CallState } from "../../call/types.ts";
-import type { CallFilter, Page } from "../../ledger/port.ts";
 import type { Grant, Key, Project, Tenant } from "../../tenancy/types.ts";
 import {
   callColumns,
@@ -15,7 +14,6 @@ import {
   type SqlRow,
 } from "./columns.ts";
 import { servesLaterSql } from "./cache-schema.ts";
-import { conditions, pageOf } from "./paging.ts";
 import { notSucceededSql } from "./schema.ts";
 
 const openStatesSql = `(${openStates.map((state) => `'${state}'`).join(", ")})`;
@@ -35,11 +33,7 @@ export function statementCache(db: DatabaseSync): Prepared {
 const wholeCall = `${callColumns.map(({ name }) => `c.${name}`).join(", ")}, b.bytes AS blob FROM calls AS c
     LEFT JOIN blobs AS b ON c.output_json IS NULL AND b.tenant = c.tenant AND b.hash = c.output_hash`;
 
-const listedCall = callColumns
-  .map(({ name }) => (name === "input_json" || name === "output_json" ? `NULL AS ${name}` : name))
-  .join(", ");
-
-function callOf(row: SqlRow): Call {
+export function callOf(row: SqlRow): Call {
   const { blob } = row;
   if (!(blob instanceof Uint8Array)) return decode<Call>(callColumns, row);
   const text = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).toString("utf8");
@@ -68,21 +62,6 @@ export function callReads(prepared: Prepared) {
           ORDER BY settled_at DESC LIMIT 1`,
       ).get(tenant, cacheKey, settledFrom);
       return newest === undefined ? undefined : oneCall("c.tenant = ? AND c.call_id = ?", tenant, String(newest["call_id"]));
-    },
-    listCalls(filter: CallFilter, limit: number, cursor?: string): Page<Call> {
-      const where = conditions()
-        .equal("tenant", filter.tenant)
-        .equal("project", filter.project)
-        .equal("tool", filter.tool)
-        .equal("state", filter.state)
-        .equal("principal", filter.principal)
-        .range("admitted_at", filter.admittedFrom, filter.admittedTo)
-        .before(["admitted_at", "call_id"], cursor);
-      if (filter.state !== undefined && filter.state !== "succeeded") where.also(notSucceededSql);
-      const found = prepared(
-        `SELECT ${listedCall} FROM calls WHERE ${where.sql()} ORDER BY admitted_at DESC, call_id DESC LIMIT ?`,
-      ).all(...where.values(), limit + 1);
-      return pageOf(found.map(callOf), limit, (call) => [call.admittedAt, call.callId]);
     },
     /** All open calls by name, in queue order: sorted once, since an index in that order would be kept up by every call. */
     openCallKeys: () =>
