@@ -109,7 +109,15 @@ describe("on", () => {
       items: [item("c", ids[0])],
       next_after: null,
     });
+  });
+
+  test("workspaceListItemsMax and workspaceListItemsDefault: a page of 1 000 may be asked for, and 100 is what comes unasked", async () => {
+    const page = await admin.invoke({ tool: "fs.list", input: { limit: 1_000 } });
+    expect([page.status, page.body.status]).toEqual([200, "succeeded"]);
     expect((await admin.invoke({ tool: "fs.list", input: { limit: 1_001 } })).status).toBe(400);
+    for (let n = 0; n < 101; n += 20)
+      await Promise.all(Array.from({ length: Math.min(20, 101 - n) }, (_, at) => write(`pages/${n + at}`, "x")));
+    expect(((await list({ prefix: "pages/" })) as { items: unknown[] }).items).toHaveLength(100);
   });
 
   test.each(["../x", "/etc/passwd", "a//b", "a\u0000b", "a/./b", "a\\b", "C:/x"])(

@@ -27,3 +27,41 @@ test("a handler that is told to stop waits for no peer, nor does one whose conne
   await context.flushed();
   await runWith(() => Promise.reject(new Error("gone"))).context.flushed();
 });
+
+test("eventPayloadBytesMax and nameCharsMax: an event of 256 KiB with a type of 128 characters goes out, and nothing larger", () => {
+  const told: unknown[] = [];
+  if (safe.type !== "invoke") throw new Error("not an offer");
+  const { context } = createRun({
+    invoke: safe,
+    startedAtWallMs: 0,
+    tell: (input) => void told.push(input.type),
+    room: () => Promise.resolve(),
+  });
+  const payload = (bytes: number): string => "x".repeat(bytes - 2);
+  context.emit("t".repeat(128), payload(262_144));
+  context.emitJson("t", JSON.stringify(payload(262_144)));
+  expect(told).toEqual(["emit", "emit"]);
+  const tooLarge = "an event's payload has at most 262144 bytes";
+  expect(() => context.emit("t", payload(262_145))).toThrow(tooLarge);
+  expect(() => context.emitJson("t", JSON.stringify(payload(262_145)))).toThrow(tooLarge);
+  expect(() => context.emit("t".repeat(129), null)).toThrow("an event type has 1 to 128 characters");
+  expect(told).toHaveLength(2);
+});
+
+test("secretNamesPerCallMax: 64 secrets are asked for at once, one more is refused before it is asked", async () => {
+  const wanted: unknown[] = [];
+  if (safe.type !== "invoke") throw new Error("not an offer");
+  const { context, abort } = createRun({
+    invoke: safe,
+    startedAtWallMs: 0,
+    tell: (input) => void wanted.push(input.type),
+    room: () => Promise.resolve(),
+  });
+  const names = (count: number): string[] => Array.from({ length: count }, (_, at) => `S${at}`);
+  const asked = context.secrets(names(64));
+  await expect(context.secrets(names(65))).rejects.toThrow("a call asks for at most 64 secrets at once");
+  await Promise.resolve();
+  expect(wanted).toEqual(["secrets_wanted"]);
+  abort.abort(new Error("stop"));
+  await expect(asked).rejects.toThrow("stop");
+});

@@ -1,8 +1,11 @@
 // Every bound on what a policy, a condition or a file of cases may say: exactly that much is taken, and one more is refused.
 import { describe, expect, test } from "vitest";
+import { policySubject, policyVersion } from "../../../../test/support/policies.ts";
 import { readCases } from "./cases.ts";
 import { compileCondition } from "./condition.ts";
+import { beginDecision, conclude } from "./decide.ts";
 import { readPolicy } from "./document.ts";
+import { createPolicySet } from "./set.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -149,6 +152,48 @@ describe("conditions", () => {
   test("problemCharsMax: a problem is told in 400 characters", () => {
     const longest = (chars: number): number => told(`nosuchname.${text(chars)} == 1`).length;
     expect(longest(4_000)).toBeLessThanOrEqual(400);
+  });
+});
+
+describe("decisions", () => {
+  const rule = (at: number) =>
+    policyVersion({ name: `rule-${at}`, when: "context.list.all(x, x >= 0)", missing: "deny", decision: "allow" });
+  /** What so many rules, each over so many numbers, come to: all of them would hold. */
+  const judged = (rules: number, numbers: number) => {
+    const subject = policySubject({ context: { list: times(numbers, (at) => at) } });
+    const begun = beginDecision(createPolicySet(times(rules, rule)), subject, 0, () => 0);
+    return { steps: begun.stepsLeft, code: conclude(begun, "dec_1", {}).code };
+  };
+  const stepsOf = (numbers: number): number => 100_000 - judged(1, numbers).steps;
+  /** The longest list that one rule can look through. */
+  const longest = (): number => {
+    const [base, step] = [stepsOf(0), stepsOf(1) - stepsOf(0)];
+    return Math.floor((25_000 - base) / step);
+  };
+
+  test("evaluationStepsMax: a rule that takes 25 000 steps is heard, one that takes more denies", () => {
+    const numbers = longest();
+    expect(stepsOf(numbers)).toBeLessThanOrEqual(25_000);
+    expect(judged(1, numbers).code).toBeNull();
+    expect(judged(1, numbers + 1).code).toBe("policy_error");
+  });
+
+  test("decisionStepsMax: rules that take 100 000 steps together are heard, a further one denies", () => {
+    const quarter = longest();
+    expect(judged(4, quarter).code).toBeNull();
+    const fifth = judged(5, quarter);
+    expect([fifth.steps, fifth.code]).toEqual([0, "policy_error"]);
+  });
+
+  test("textCharsMax: a text of 1 Mi characters is put together, one more is not", () => {
+    const when = 'context.a + context.b != ""';
+    const code = (chars: number) => {
+      const subject = policySubject({ context: { a: text(chars - 10), b: text(10) } });
+      const set = createPolicySet([policyVersion({ when, missing: "deny", decision: "deny" })]);
+      return conclude(beginDecision(set, subject, 0, () => 0), "dec_1", {}).code;
+    };
+    expect(code(1_048_576)).toBe("forbidden");
+    expect(code(1_048_577)).toBe("policy_error");
   });
 });
 

@@ -135,6 +135,20 @@ describe("manifests", () => {
     expect(problemsOf(make(most + 1))).toEqual([problem]);
   });
 
+  test("boxBytesMax and boxRestBytes: what a box is told of its environment goes with every call, so it has a bound of its own", () => {
+    const executor = { type: "sandbox", runtime: "python", entry: "main.py" };
+    const frame = '{"env":{"K0":"","K1":"","K2":"","K3":"","K4":"","K5":"","K6":"","K7":""},"events":[]}'.length;
+    const boxed = (bytes: number): unknown => {
+      const rest = bytes - frame;
+      const env = Object.fromEntries(times(8, (at) => [`K${at}`, text(at < 7 ? 7_100 : rest - 49_700)]));
+      return manifest({ spec: { executor, env } });
+    };
+    expect(problemsOf(boxed(57_344))).toEqual([]);
+    expect(problemsOf(boxed(57_345))).toEqual([
+      "spec.env takes 57345 bytes of JSON together with events; at most 57344 go into a box",
+    ]);
+  });
+
   test("manifestDepthMax: 48 levels are looked at, one more is not", () => {
     // The document, its `spec`, its `input`, and then the lists; a schema that deep is refused as a schema.
     const deep = (levels: number): unknown =>

@@ -17,6 +17,8 @@ export const bounds = {
   pathCharsMax: 1_024,
   envValueCharsMax: 8_192,
   hostCharsMax: 253,
+  /** Kept free, beside `env` and `events`, of what a worker is told of a box: limits, digest, and an entry of the longest path. */
+  boxRestBytes: 8_192,
 
   graceMsMax: 60_000,
   retryAttemptsMax: 10,

@@ -32,6 +32,17 @@ export const httpLimits = {
   policiesTriedMax: 100,
   /** Windows of time for which one question may give counts. */
   countWindowsMax: 32,
+  /** What one grant may give, and the length of one permission. */
+  permissionsMax: 200,
+  permissionCharsMax: 512,
+  /** Roles of one key, grant or question. */
+  rolesMax: 50,
+  /** `name=value` of a filter. */
+  labelFilterCharsMax: 300,
+  /** A call may wait for people for weeks; a total deadline further off than this is a mistake in units. */
+  totalDeadlineMsMax: 31 * 24 * 3_600_000,
+  /** A stream on which nothing happens is kept from being taken for dead. */
+  streamAliveMs: 15_000,
   /** Faults named in one refusal; the rest is counted. */
   faultsMax: 20,
 } as const;

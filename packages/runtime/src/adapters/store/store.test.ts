@@ -175,20 +175,21 @@ describe("bounds of a tenant", () => {
     expect(await store.putFile("acme", bytes("3"))).toMatchObject({ ok: false, reason: "quota" });
   });
 
-  test("a package counts as it is: a large one from few files is refused before it is built", async () => {
+  test("a package counts as it is: one of 128 MiB is taken, and one byte more is refused before it is built", async () => {
     const store = await DiskStore.open(root);
     const eight = await store.putFile(
       "acme",
       Array.from({ length: 8 }, () => new Uint8Array(1024 * 1024)),
     );
     if (!eight.ok) throw new Error(eight.reason);
-    const files = Array.from({ length: 17 }, (_, index) => ({
-      path: `f${index}`,
-      mode: "0644" as const,
-      ref: eight.file.ref,
-    }));
-    expect(await store.putPackage("acme", files)).toEqual({ ok: false, reason: "too_large", limitBytes: 134_217_728 });
+    const { ref } = eight.file;
+    const files = (count: number): PackageFile[] =>
+      Array.from({ length: count }, (_, index) => ({ path: `f${index}`, mode: "0644", ref }));
+    const one = await put(store, "acme", "x");
+    const over = [...files(16), { path: "one-more", mode: "0644" as const, ref: one }];
+    expect(await store.putPackage("acme", over)).toEqual({ ok: false, reason: "too_large", limitBytes: 134_217_728 });
     expect(existsSync(join(tenantFolder(root, "acme"), "packages"))).toBe(false);
+    expect(await store.putPackage("acme", files(16))).toMatchObject({ ok: true, bytes: 134_217_728 });
   });
 
   test("writes at once: one more is refused, and there is room again when one has ended", async () => {

@@ -1,6 +1,7 @@
 // Checks that look at more than one field: contradictions are problems, words without effect are warnings.
-import { isSafe, sideEffectClassDefault } from "@signalbox/protocol";
+import { isSafe, limits, sideEffectClassDefault, utf8Bytes } from "@signalbox/protocol";
 import { isRecord, refuse, warn, type Notes } from "../../document/problems.ts";
+import { bounds } from "../bounds.ts";
 import type { ToolSpec } from "../types.ts";
 
 /** Limits that the runtime keeps itself, whoever runs the tool. */
@@ -47,6 +48,16 @@ export function crossCheck(spec: ToolSpec, given: unknown, path: string, notes: 
     warn(notes, `${path}.input`, "does not describe an object; models and MCP clients can only send objects");
   }
   if (spec.executor.type === "worker") warnOfUnkept(spec, path, notes);
+  if (spec.executor.type === "sandbox") refuseTooMuchForBox(spec, path, notes);
+}
+
+/** What a worker is told of a box travels with every call; one that could not be told would fail at every call. */
+function refuseTooMuchForBox({ env, events }: ToolSpec, path: string, notes: Notes): void {
+  const bytes = utf8Bytes(JSON.stringify({ env, events }));
+  const most = limits.boxBytesMax - bounds.boxRestBytes;
+  if (bytes <= most) return;
+  const hint = "put what is large into a file of the package";
+  refuse(notes, `${path}.env`, `takes ${bytes} bytes of JSON together with events; at most ${most} go into a box`, hint);
 }
 
 /** An application worker is its owner's process: nothing here can fence it in, and nobody should think so. */

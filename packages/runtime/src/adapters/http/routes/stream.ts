@@ -2,6 +2,7 @@
 import type { CallFollower } from "../../../service.ts";
 import { sseAlive, sseBatch, sseHello } from "../../../stream/sse.ts";
 import type { Answer } from "../answer.ts";
+import { httpLimits } from "../http-limits.ts";
 import { check } from "../schemas/check.ts";
 import { eventStream, streamEvents } from "../schemas/answers/stream.ts";
 import { lastEventId, streamHeaders, streamQuery } from "../schemas/stream.ts";
@@ -9,9 +10,6 @@ import { recordJson } from "../views/executions.ts";
 import { executionIdParam, idIn } from "./execution-id.ts";
 import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
-
-/** A connection on which nothing happens is kept from being taken for dead. */
-const aliveMs = 15_000;
 
 /** @param cancels who goes away before the end wants the call stopped */
 export function streamAnswer(follower: CallFollower, executionId: string, cancels: boolean): Answer {
@@ -51,7 +49,7 @@ function pages(follower: CallFollower, cancels: boolean): AsyncIterator<string> 
         return { done: false, value: sseHello };
       }
       try {
-        const batch = await follower.next(aliveMs);
+        const batch = await follower.next(httpLimits.streamAliveMs);
         finished = batch.end !== null || batch.leaving;
         const text = sseBatch(batch, recordJson);
         return { done: false, value: text === "" ? sseAlive : text };

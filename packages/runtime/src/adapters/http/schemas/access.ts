@@ -1,12 +1,10 @@
 // What requests about keys and grants may say.
 import { z } from "zod";
 import type { NewGrant, NewKey } from "../../../service.ts";
+import { httpLimits } from "../http-limits.ts";
 import { check } from "./check.ts";
 import { defined } from "./defined.ts";
 import { cursor, instant, listLimit, name, principalName, roles, scopeName } from "./fields.ts";
-
-const permissionsMax = 200;
-const permissionCharsMax = 512;
 
 export const newKeyBody = z
   .strictObject({
@@ -41,9 +39,9 @@ export const newGrantBody = z
     subject: principalName,
     project: name.optional().describe("Every project of the tenant, without it"),
     permissions: z
-      .array(z.string().min(1).max(permissionCharsMax))
+      .array(z.string().min(1).max(httpLimits.permissionCharsMax))
       .min(1)
-      .max(permissionsMax)
+      .max(httpLimits.permissionsMax)
       .describe("`domain:action:resource`, such as `tool:invoke:payments.*`"),
     roles: roles.optional().describe("Roles in which the principal decides approvals"),
     expires_at: instant.optional().describe("Never, without it"),

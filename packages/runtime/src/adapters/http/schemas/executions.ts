@@ -4,14 +4,12 @@ import { limits } from "@signalbox/protocol";
 import { z } from "zod";
 import { callStates } from "../../../call/types.ts";
 import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
+import { httpLimits } from "../http-limits.ts";
 import type { RequestHead } from "../request-head.ts";
 import { check, faultAt } from "./check.ts";
 import { defined } from "./defined.ts";
 import { callFiles } from "./files.ts";
 import { context, cursor, eventSeq, instant, listLimit, name, positive } from "./fields.ts";
-
-/** A call may wait for people for weeks; a total deadline further off than this is a mistake in units. */
-const totalDeadlineMsMax = 31 * 24 * 3_600_000;
 
 export const idempotencyKey = z.string().min(1).max(limits.idempotencyKeyCharsMax);
 
@@ -50,7 +48,7 @@ export const invokeBody = z
       .optional()
       .describe(`How long a sync answer may wait, in ms; ${limits.syncWaitMs} without it, then 202`),
     deadline_ms: positive
-      .max(totalDeadlineMsMax)
+      .max(httpLimits.totalDeadlineMsMax)
       .optional()
       .describe("Time in all, in ms from admission: waiting for people, in the queue, all attempts"),
     cancel_on_disconnect: z

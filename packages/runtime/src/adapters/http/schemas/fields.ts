@@ -57,8 +57,7 @@ export const principalName = z
   })
   .describe("`user:<name>`, `service:<name>` or `agent:<name>`");
 
-const rolesMax = 50;
-export const roles = z.array(name).max(rolesMax);
+export const roles = z.array(name).max(httpLimits.rolesMax);
 
 /** Why somebody does it; for people and the audit. */
 export const reason = z.string().max(httpLimits.reasonCharsMax);

@@ -7,8 +7,6 @@ import { check } from "./check.ts";
 import { defined } from "./defined.ts";
 import { cursor, flag, listLimit, name, reason } from "./fields.ts";
 
-const labelCharsMax = 300;
-
 export const toolsQuery = z.strictObject({
   search: z
     .string()
@@ -18,7 +16,7 @@ export const toolsQuery = z.strictObject({
     .describe("Words that all occur in name, description, category, owner or a label"),
   category: name.optional().describe("Tools of this category"),
   owner: name.optional().describe("Tools of this owner"),
-  label: z.string().min(1).max(labelCharsMax).optional().describe("`name=value`, or `name` for any value"),
+  label: z.string().min(1).max(httpLimits.labelFilterCharsMax).optional().describe("`name=value`, or `name` for any value"),
   limit: listLimit,
   cursor: cursor.optional(),
 });
