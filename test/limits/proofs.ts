@@ -51,6 +51,8 @@ const streams = "packages/runtime/src/corridor/streams.test.ts";
 const streamKeeper = "packages/runtime/src/corridor/stream-keeper.test.ts";
 const client = "packages/client/src/client.test.ts";
 const clientStream = "packages/client/src/stream.test.ts";
+const tenantRoutes = "packages/runtime/src/corridor/tenants.test.ts";
+const keys = "packages/runtime/src/corridor/keys.test.ts";
 
 const pace = { why: "a pace, not a bound" } as const;
 const anew = { why: "what is not kept is read or made anew" } as const;
@@ -100,6 +102,7 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     heartbeatMs: [workerCore, "every heartbeatMs, naming every lease"],
     workerSilentMs: [placing, "a worker that was not heard of for 10 s, until it is heard again"],
     leaseMs: [lostCalls, "a lease runs out at its instant, not a millisecond before"],
+    retentionMs: ["test/e2e/retention.test.ts", "IDM-07: a key lives as long as its call"],
     drainMs: [worker, "an unacknowledged result holds it back for drainMs, and no longer"],
     lazyWriteMs: [commits, "goes by itself after 100 ms, lazily"],
     lostAttemptsMax: [lostCalls, "attempt + 1, three in all, then that error"],
@@ -187,6 +190,14 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
   },
   approvalDefaults: {
     timeoutMs: [openedApprovals, "where no rule says it people have a day"],
+  },
+  tenancyBounds: {
+    tenantsMax: [tenantRoutes, "finds no place in a runtime that has as many as it may have"],
+    weightMin: [tenantRoutes, "has no weight of %j"],
+    weightMax: [tenantRoutes, "has no weight of %j"],
+    keysPerTenantMax: [keys, "keys that are alive; ended ones make room"],
+    grantsPerTenantMax: [keys, "grants that are alive"],
+    projectsPerTenantMax: [keys, "projects, by name and by a key for a new one; those there are go on"],
   },
   webhookLimits: {
     webhooksPerTenantMax: [webhooks, "twenty webhooks a tenant"],
