@@ -1,13 +1,17 @@
 // Commands that a page names in passing: whether the command line has them, with those flags.
+import { everyCommand, type CommandTree } from "../../packages/runtime/src/cli/command-tree.ts";
 import { withoutBlocks } from "./links.ts";
 
 /** What may stand behind each command: the names below it, and its flags. The program itself has the empty name. */
 export type Commands = ReadonlyMap<string, readonly string[]>;
 
-/** @param script what `signalbox completion bash` prints */
-export function commandsOf(script: string): Commands {
-  const lines = script.matchAll(/^ *"([\w -]*)"\) words="([^"]*)" ;;$/gm);
-  return new Map([...lines].map(([, path = "", words = ""]) => [path, words.split(" ")]));
+export function commandsOf(tree: CommandTree): Commands {
+  return new Map(
+    everyCommand(tree).map(({ path, command }) => [
+      path.join(" "),
+      [...command.commands.map(({ name }) => name), ...command.options.flatMap(({ flags }) => flags)],
+    ]),
+  );
 }
 
 /** @returns each command or flag that there is not, with its line */

@@ -1,8 +1,7 @@
 // The documentation is true: every block is cut from a file or run, and every page is played from top to bottom.
-import { beforeAll, describe, expect, test } from "vitest";
-import { startNode } from "../support/processes.ts";
-import { signalboxBin } from "../support/stack.ts";
-import { commandsOf, unknownCommands, type Commands } from "./commands.ts";
+import { describe, expect, test } from "vitest";
+import { allCommands } from "../support/command-line.ts";
+import { commandsOf, unknownCommands } from "./commands.ts";
 import { brokenLinks } from "./links.ts";
 import { allPages, isPlayed, partsOf, readRepo, thereInRepo, whyNot } from "./pages.ts";
 import { runPage, type PageEnd } from "./page.ts";
@@ -22,12 +21,7 @@ test.each(allPages())("every link of %s leads somewhere", (page) => {
 });
 
 describe("every command that is named exists, with its flags", () => {
-  let commands: Commands;
-  beforeAll(async () => {
-    const completion = startNode([signalboxBin, "completion", "bash"]);
-    await completion.ended;
-    commands = commandsOf(completion.stdout());
-  });
+  const commands = commandsOf(allCommands());
 
   test.each(allPages())("%s", (page) => {
     expect(unknownCommands(readRepo(page) ?? "", commands)).toEqual([]);

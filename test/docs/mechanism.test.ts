@@ -1,5 +1,6 @@
 // What holds the documentation to be true is true itself: what it takes for the same, what it does not, and what it refuses.
 import { describe, expect, test } from "vitest";
+import type { CommandTree } from "../../packages/runtime/src/cli/command-tree.ts";
 import { commandsOf, unknownCommands } from "./commands.ts";
 import { cutOf } from "./cuts.ts";
 import { brokenLinks } from "./links.ts";
@@ -122,9 +123,17 @@ test("a link leads to a page that is there, and to a heading in it", () => {
 });
 
 test("a command that is named in passing is one that there is", () => {
-  const script =
-    '"") words="dev keys --help" ;;\n    "dev") words="--port --help" ;;\n "keys") words="list --help" ;;\n"keys list") words="--json" ;;';
-  const commands = commandsOf(script);
+  const option = (flag: string) => ({ flags: [flag], description: "", value: undefined });
+  const command = (name: string, flag: string, ...commands: CommandTree[]): CommandTree => ({
+    name,
+    description: "",
+    options: [option(flag), option("--help")],
+    args: [],
+    commands,
+  });
+  const dev = command("dev", "--port");
+  const keys = command("keys", "--help", command("list", "--json"));
+  const commands = commandsOf(command("signalbox", "--version", dev, keys));
   const good =
     "`signalbox dev --port 0`, `npx signalbox keys list --json`, `signalbox keys`, `signalbox --help`, `signalbox dev <folder>`";
   expect(unknownCommands(good, commands)).toEqual([]);

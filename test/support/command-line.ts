@@ -1,7 +1,8 @@
 // Runs the command line in this process, with a terminal and an environment that a test makes up.
 import type { ExitCode } from "../../packages/runtime/src/cli/exit-codes.ts";
 import type { Compose, Io } from "../../packages/runtime/src/cli/io.ts";
-import { runCli } from "../../packages/runtime/src/cli/program.ts";
+import type { CommandTree } from "../../packages/runtime/src/cli/command-tree.ts";
+import { commandTree, runCli } from "../../packages/runtime/src/cli/program.ts";
 
 /** 2026-01-31T12:00:00.000Z: the present of every command that a test runs. */
 export const presentMs = Date.UTC(2026, 0, 31, 12);
@@ -38,24 +39,17 @@ export interface Ended {
   readonly err: string;
 }
 
-export function startCli(args: readonly string[], around: Surroundings = {}): CommandLine {
-  let out = "";
-  let err = "";
-  const exits: number[] = [];
-  const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
-  const io: Io = {
-    stdout: {
-      write(text) {
-        out += text;
-        around.onOut?.(out);
-      },
-    },
-    stderr: {
-      write(text) {
-        err += text;
-        around.onErr?.(err);
-      },
-    },
+type Listener = (signal: "SIGINT" | "SIGTERM") => void;
+
+function ioFor(
+  around: Surroundings,
+  write: { out(text: string): void; err(text: string): void },
+  listeners: Set<Listener>,
+  exits: number[],
+): Io {
+  return {
+    stdout: { write: write.out },
+    stderr: { write: write.err },
     readStdin: async () => around.stdin ?? "",
     onStdinEnd: () => undefined,
     env: around.env ?? {},
@@ -70,17 +64,45 @@ export function startCli(args: readonly string[], around: Surroundings = {}): Co
       return () => listeners.delete(listener);
     },
     exitNow: (code) => exits.push(code),
-    delays: { progressAfterMs: around.progressAfterMs ?? 60_000, lookFirstMs: 1, lookMsMax: 1, followMs: 1, completeMsMax: around.completeMsMax ?? 5_000 },
+    delays: {
+      progressAfterMs: around.progressAfterMs ?? 60_000,
+      lookFirstMs: 1,
+      lookMsMax: 1,
+      followMs: 1,
+      completeMsMax: around.completeMsMax ?? 5_000,
+    },
     compose: async () => ({ ...nothingComposed, ...around.compose }),
     boxes: async () => Promise.reject(new Error("this command line has no boxes")),
   };
+}
+
+export function startCli(args: readonly string[], around: Surroundings = {}): CommandLine {
+  let out = "";
+  let err = "";
+  const exits: number[] = [];
+  const listeners = new Set<Listener>();
+  const write = {
+    out(text: string) {
+      out += text;
+      around.onOut?.(out);
+    },
+    err(text: string) {
+      err += text;
+      around.onErr?.(err);
+    },
+  };
   return {
-    ended: runCli(args, io),
+    ended: runCli(args, ioFor(around, write, listeners, exits)),
     out: () => out,
     err: () => err,
     signal: (name) => listeners.forEach((listener) => listener(name)),
     exits,
   };
+}
+
+/** Every command that there is, with its options and arguments. */
+export function allCommands(): CommandTree {
+  return commandTree(ioFor({}, { out: () => undefined, err: () => undefined }, new Set(), []));
 }
 
 export async function cli(args: readonly string[], around: Surroundings = {}): Promise<Ended> {

@@ -24,6 +24,7 @@ import { addWorker } from "./commands/worker.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { version } from "../version.ts";
 import { treeOf } from "./command-tree.ts";
+import type { CommandTree } from "./command-tree.ts";
 import { examples } from "./examples.ts";
 import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
@@ -54,6 +55,11 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
     throw error;
   }
   return result.exitCode;
+}
+
+/** Every command with its options and arguments, as data. */
+export function commandTree(io: Io): CommandTree {
+  return treeOf(buildProgram(io, { exitCode: exitCodes.ok }, false));
 }
 
 /** @param json what is wrong with the line is told as JSON */
