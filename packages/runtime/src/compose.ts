@@ -8,6 +8,8 @@ import type { Worker } from "@signalbox/worker";
 import { packagedNames } from "./adapters/builtin/packaged.ts";
 import { serveBuiltins } from "./adapters/builtin/serve.ts";
 import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
+import { createApiDoor, type ApiDoor } from "./adapters/grpc/api/door.ts";
+import { addReflection } from "./adapters/grpc/api/reflection.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
 import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
@@ -30,7 +32,7 @@ import type { AuditVerdict } from "./ledger/audit.ts";
 import type { Ledger } from "./ledger/port.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { backendRanks, isWatched } from "./sandbox/types.ts";
-import { platformTenant } from "./tenancy/types.ts";
+import { platformTenant, type Asked, type Scope } from "./tenancy/types.ts";
 import { Line } from "./schedule/line.ts";
 import { ensureBuiltins, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
@@ -226,6 +228,7 @@ interface Parts {
   readonly http: HttpDoor;
   readonly httpPort: number;
   readonly grpc: GrpcServer;
+  readonly api: ApiDoor;
 }
 
 function openLedger(
@@ -268,11 +271,22 @@ interface Tls {
 }
 
 async function openDoors(runtime: Runtime, options: DevOptions, tls: Tls | undefined, log: Log): Promise<Parts> {
+  const shared = {
+    service: runtime.service,
+    // A line for every request is for machines to read; people get what needs them.
+    log: options.log === "json" ? log : { info: () => undefined, error: (fields: object, message: string) => log.error({ ...fields }, message) },
+    // The door refuses by itself; asking once more writes the refusal down.
+    onForbidden: (asked: Asked, scope: Scope) => runtime.refusals.requireScope(asked.principal, scope, asked.requestId).catch(() => undefined),
+  };
+  const api = createApiDoor(shared);
   const grpc = await startGrpcServer({
     host: options.host,
     port: options.grpcPort,
     ...(tls === undefined ? {} : { tls, loopbackToo: true }),
+    serviceNames: api.serviceNames,
     services: [
+      api.add,
+      addReflection,
       (server) =>
         addWorkService<WorkerIdentity>(server, {
           authenticate: (key) => admitWorker(runtime, key),
@@ -283,19 +297,15 @@ async function openDoors(runtime: Runtime, options: DevOptions, tls: Tls | undef
     throw portTaken((error as Error).cause, "--grpc-port", options.grpcPort) ?? error;
   });
   const http = createHttpDoor({
-    service: runtime.service,
+    ...shared,
     host: options.host,
     port: options.httpPort,
     tls,
-    // A line for every request is for machines to read; people get what needs them.
-    log: options.log === "json" ? log : { info: () => undefined, error: (fields, message) => log.error({ ...fields }, message) },
-    // The door refuses by itself; asking once more writes the refusal down.
-    onForbidden: (asked, scope) => runtime.refusals.requireScope(asked.principal, scope, asked.requestId).catch(() => undefined),
     corsOrigins: options.corsOrigins ?? [],
   });
   try {
     const { port: httpPort } = await http.listen();
-    return { http, httpPort, grpc };
+    return { http, httpPort, grpc, api };
   } catch (error) {
     await grpc.stop(0);
     throw portTaken(error, "--port", options.httpPort) ?? error;
@@ -337,7 +347,7 @@ function running(
     grpc.setServing(false);
     // Its calls end through the doors that are open still.
     await Promise.all([runtime.drain(drainMs), all.boxes?.stop(drainMs)]);
-    await http.close(closeGraceMs);
+    await Promise.all([http.close(closeGraceMs), all.api.close(closeGraceMs)]);
     await builtins.close();
     await builtinsRun;
     await runtime.stop();

@@ -13,6 +13,8 @@ export interface GrpcServerOptions {
   readonly loopbackToo?: boolean;
   /** Each adds its service, before the port opens. */
   readonly services: readonly ((server: Server) => void)[];
+  /** Full names of services that the health service answers for, beside the whole server. */
+  readonly serviceNames?: readonly string[];
 }
 
 export interface GrpcServer {
@@ -32,6 +34,7 @@ const keepaliveTimeoutMs = 10_000;
 const streamsPerConnectionMax = 1_000;
 /** The health service's name for the whole server. */
 const wholeServer = "";
+const notServing = "NOT_SERVING";
 
 /** Rejects when the port cannot be taken; the error names it. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
@@ -44,7 +47,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     "grpc.keepalive_timeout_ms": keepaliveTimeoutMs,
     "grpc.max_concurrent_streams": streamsPerConnectionMax,
   });
-  const health = new HealthImplementation({ [wholeServer]: "NOT_SERVING" });
+  const named = [wholeServer, ...(options.serviceNames ?? [])];
+  const health = new HealthImplementation(Object.fromEntries(named.map((name) => [name, notServing])));
+  const setServing = (serving: boolean): void => {
+    for (const name of named) health.setStatus(name, serving ? "SERVING" : notServing);
+  };
   health.addToServer(server);
   for (const add of options.services) add(server);
   const port = await bind(server, options);
@@ -53,7 +60,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 
   let stopping: Promise<void> | undefined;
   const stop = async (waitMs: number): Promise<void> => {
-    health.setStatus(wholeServer, "NOT_SERVING");
+    setServing(false);
     const finished = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
     const timer = setTimeout(() => server.forceShutdown(), waitMs);
     await finished;
@@ -62,7 +69,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   return {
     port,
     loopbackAddress: beside === undefined ? hostPort(host, port) : hostPort("127.0.0.1", beside),
-    setServing: (serving) => health.setStatus(wholeServer, serving ? "SERVING" : "NOT_SERVING"),
+    setServing,
     stop: (waitMs) => (stopping ??= stop(waitMs)),
   };
 }

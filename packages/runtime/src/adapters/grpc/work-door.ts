@@ -3,9 +3,7 @@ import { status, Metadata, type Server, type ServerDuplexStream } from "@grpc/gr
 import {
   createBatch,
   createOutbox,
-  cutText,
   errorTable,
-  wellFormed,
   weigh,
   workService,
   type ErrorCode,
@@ -13,6 +11,7 @@ import {
   type WorkStream,
   type WorkerMessage,
 } from "@signalbox/protocol";
+import { oneLine } from "./status-text.ts";
 
 /** An answer of `authenticate` that lets nobody in; the message says what to do next. */
 export interface Refusal {
@@ -96,7 +95,7 @@ function withTimeout<T>(ask: () => Promise<T>, ms: number): Promise<T | undefine
 function end(call: Call, code: number, message: string, errorCode: ErrorCode): void {
   const metadata = new Metadata();
   metadata.set("signalbox-error-code", errorCode);
-  call.emit("error", { code, details: oneLine(message), metadata });
+  call.emit("error", { code, details: oneLine(message, statusCharsMax), metadata });
 }
 
 function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
@@ -115,7 +114,7 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
     batch.flush();
     call.resume(); // reads on, and drops what it reads, so that the end of the stream is seen
     // UNAVAILABLE is the code for "come back"; what was sent before is written first.
-    call.emit("error", { code: status.UNAVAILABLE, details: oneLine(reason) });
+    call.emit("error", { code: status.UNAVAILABLE, details: oneLine(reason, statusCharsMax) });
     const timer = setTimeout(() => call.destroy(), flushMsMax).unref();
     call.once("close", () => clearTimeout(timer));
     queueMicrotask(() => closed(reason));
@@ -149,10 +148,4 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
       }
     },
   };
-}
-
-/** A status text is one line of bounded length in a header, and grpc-js cannot write ill-formed text. */
-function oneLine(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return wellFormed(cutText(text, statusCharsMax)).text.replace(/[\u0000-\u001f\u007f]+/g, " ");
 }

@@ -103,8 +103,10 @@ export function parseBody(bytes: Buffer, kind: BodyKind): unknown {
   return kind === "yaml" ? parseYaml(text) : parseJsonBody(text);
 }
 
-export function parseJsonBody(text: string): unknown {
-  const parsed = parseJson(text, { depthMax: limits.jsonDepthMax, numbers: "finite", duplicateKeys: "refuse" });
+/** @param at where the text stands in the body, if it is not the whole of it: it may be so much less deep */
+export function parseJsonBody(text: string, at: readonly (string | number)[] = []): unknown {
+  const depthMax = limits.jsonDepthMax - at.length;
+  const parsed = parseJson(text, { depthMax, numbers: "finite", duplicateKeys: "refuse", at });
   if (parsed.ok) return parsed.value;
   const { kind, message, pointer, offset } = parsed.problem;
   throw new SignalboxError("invalid_input", message, {

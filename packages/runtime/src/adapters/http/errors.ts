@@ -69,7 +69,8 @@ export function toldError(error: SignalboxError, requestId: string): ToldError {
 
 /** What a caller is told who waited for a call that did not succeed. */
 export function toldFailure(call: Call, requestId: string): ToldError {
-  const error = call.error ?? errorBody("internal", `the call ended as ${call.state} and left no error`);
+  const code = call.state === "cancelled" ? "cancelled" : "internal";
+  const error = call.error ?? errorBody(code, `the call ended as ${call.state} and left no error`);
   // A code from a newer runtime's ledger is told as it is, under the status of an unknown fault.
   return {
     row: isErrorCode(error.code) ? error.code : "internal",

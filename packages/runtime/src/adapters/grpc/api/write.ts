@@ -1,0 +1,115 @@
+// Writes an answer's JSON text as the protobuf message that stands for it; what is JSON in there stays the text it was.
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { itemsOf, membersOf } from "./members.ts";
+import type { Member, Span } from "./members.ts";
+import type { FieldPlan, MessagePlan } from "./plan.ts";
+
+/** Told of every difference between what the runtime says and what its message has room for. */
+export type OnStray = (what: string) => void;
+
+/** @param from the rpc that answers, as `Service.Rpc` */
+export function writeMessage(
+  plan: MessagePlan,
+  text: string,
+  from: string,
+  onStray: OnStray,
+): Uint8Array<ArrayBuffer> {
+  const writer = new BinaryWriter();
+  new Writing(writer, text, from, onStray).object(plan, 0);
+  return writer.finish();
+}
+
+class Writing {
+  readonly #writer: BinaryWriter;
+  readonly #text: string;
+  readonly #from: string;
+  readonly #onStray: OnStray;
+
+  constructor(writer: BinaryWriter, text: string, from: string, onStray: OnStray) {
+    this.#writer = writer;
+    this.#text = text;
+    this.#from = from;
+    this.#onStray = onStray;
+  }
+
+  object(plan: MessagePlan, from: number): void {
+    if (plan.unwrapped !== undefined) {
+      this.#field(plan.unwrapped, { from, to: from });
+      return;
+    }
+    const members = membersOf(this.#text, from);
+    let required = 0;
+    for (const member of members) {
+      const field = plan.byName.get(member.key);
+      if (field === undefined) {
+        this.#onStray(`${plan.name} has no field ${member.key}`);
+        continue;
+      }
+      if (field.required && field.onlyFrom.length === 0) required++;
+      this.#member(plan, field, member);
+    }
+    // As a rule none is missing, and then counting is all that it takes to know.
+    const always = required < plan.requiredCount ? plan.fields.filter(({ onlyFrom }) => onlyFrom.length === 0) : [];
+    for (const field of [...always, ...plan.requiredFromSome]) {
+      const wanted = field.required && (field.onlyFrom.length === 0 || field.onlyFrom.includes(this.#from));
+      if (wanted && !members.some(({ key }) => key === field.name))
+        this.#onStray(`${plan.name} wants ${field.name}, which the answer lacks`);
+    }
+  }
+
+  #member(plan: MessagePlan, field: FieldPlan, member: Member): void {
+    if (field.kind !== "json" && this.#text.startsWith("null", member.from)) {
+      if (!field.nullable) this.#onStray(`${plan.name}.${field.name} is null in the answer`);
+      return;
+    }
+    if (field.onlyFrom.length > 0 && !field.onlyFrom.includes(this.#from))
+      this.#onStray(`${plan.name}.${field.name} is not said to come from ${this.#from}`);
+    this.#field(field, member);
+  }
+
+  #field(field: FieldPlan, span: Span): void {
+    if (field.many === "one") this.#value(field, span);
+    else if (field.many === "list") for (const item of itemsOf(this.#text, span.from)) this.#value(field, item);
+    else for (const entry of membersOf(this.#text, span.from)) this.#entry(field, entry);
+  }
+
+  #entry(field: FieldPlan, entry: Member): void {
+    this.#writer.tag(field.number, WireType.LengthDelimited).fork();
+    this.#writer.tag(1, WireType.LengthDelimited).string(entry.key);
+    this.#value({ ...field, number: 2 }, entry);
+    this.#writer.join();
+  }
+
+  #value({ kind, number, message }: FieldPlan, { from, to }: Span): void {
+    const writer = this.#writer;
+    switch (kind) {
+      case "message":
+        writer.tag(number, WireType.LengthDelimited).fork();
+        if (message !== undefined) this.object(message, from);
+        writer.join();
+        return;
+      case "json":
+        writer.tag(number, WireType.LengthDelimited).string(this.#text.slice(from, to));
+        return;
+      case "string":
+        writer.tag(number, WireType.LengthDelimited).string(this.#string(from, to));
+        return;
+      case "bytes":
+        writer.tag(number, WireType.LengthDelimited).bytes(Buffer.from(this.#string(from, to), "base64"));
+        return;
+      case "bool":
+        writer.tag(number, WireType.Varint).bool(this.#text.startsWith("true", from));
+        return;
+      case "int":
+        writer.tag(number, WireType.Varint).int64(this.#text.slice(from, to));
+        return;
+      case "double":
+        writer.tag(number, WireType.Bit64).double(Number(this.#text.slice(from, to)));
+    }
+  }
+
+  #string(from: number, to: number): string {
+    const inside = this.#text.slice(from + 1, to - 1);
+    return inside.includes("\\") ? (JSON.parse(this.#text.slice(from, to)) as string) : inside;
+  }
+}
