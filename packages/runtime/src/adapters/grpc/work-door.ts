@@ -125,7 +125,10 @@ function workStream(call: Call): WorkStream<WorkerMessage, RuntimeMessage> {
     defer: (flush) => process.nextTick(flush),
     weigh,
   });
-  const outbox = createOutbox<RuntimeMessage>({ write: (message, written) => batch.add(message, written), overflow: close });
+  const outbox = createOutbox<RuntimeMessage>({
+    write: (message, written) => batch.add(message, written),
+    overflow: close,
+  });
   // A worker that leaves and a connection that breaks look alike from here: a reset stream says "end" first.
   const gone = (): void => {
     if (open) call.end();

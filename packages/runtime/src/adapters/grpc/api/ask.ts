@@ -26,11 +26,7 @@ export function headOf(metadata: Metadata): RequestHead {
 }
 
 /** @throws SignalboxError `invalid_input`, `payload_too_large` */
-export function askOf(
-  rpc: Rpc,
-  values: Values,
-  head: RequestHead,
-): Pick<Ask, "params" | "query" | "body" | "message"> {
+export function askOf(rpc: Rpc, values: Values, head: RequestHead): Pick<Ask, "params" | "query" | "body" | "message"> {
   const params: Record<string, string> = {};
   const query: Record<string, string> = {};
   const body: Record<string, unknown> = {};

@@ -8,8 +8,11 @@ import type { DoorLog } from "../../http/log.ts";
 import { pooledRandom } from "../../http/request-id.ts";
 import { Exchange } from "./exchange.ts";
 import type { ApiDoorParts, RawCall } from "./exchange.ts";
+import { answerPutFile } from "./files.ts";
+import { answerMany } from "./many.ts";
 import { rpcs, services } from "./rpcs.ts";
 import type { Rpc } from "./rpcs.ts";
+import { answerFollow, answerInvokeStream } from "./stream.ts";
 import { answerInvoke, answerOnce } from "./unary.ts";
 import type { OnStray } from "./write.ts";
 
@@ -36,10 +39,20 @@ export interface ApiDoor {
 /** Rpcs whose way is another than "one message in, the route's answer out". */
 const ownWays: Readonly<Record<string, (door: ApiDoorParts, exchange: Exchange) => Promise<void>>> = {
   "ToolRuntime.Invoke": answerInvoke,
+  "ToolRuntime.InvokeStream": answerInvokeStream,
+  "ToolRuntime.InvokeMany": answerMany,
+  "ToolRuntime.FollowExecution": answerFollow,
+  "ToolRuntime.PutFile": answerPutFile,
 };
 
 export function createApiDoor(options: ApiDoorOptions): ApiDoor {
-  const { service, log = noLog, now = Date.now, random = pooledRandom(), onForbidden = async () => undefined } = options;
+  const {
+    service,
+    log = noLog,
+    now = Date.now,
+    random = pooledRandom(),
+    onForbidden = async () => undefined,
+  } = options;
   const door: ApiDoorParts = {
     service,
     log,
@@ -53,7 +66,12 @@ export function createApiDoor(options: ApiDoorOptions): ApiDoor {
   return {
     serviceNames: services.map(({ typeName }) => typeName),
     add(server) {
-      for (const { name } of services) addService(server, door, rpcs.filter((rpc) => rpc.service === name));
+      for (const { name } of services)
+        addService(
+          server,
+          door,
+          rpcs.filter((rpc) => rpc.service === name),
+        );
     },
     close: (graceMs) => close(door, graceMs),
   };
@@ -70,7 +88,7 @@ function addService(server: Server, door: ApiDoorParts, own: readonly Rpc[]): vo
       answer(door, exchange).catch((error: unknown) => exchange.fail(error));
     };
   }
-  server.addService(definition as ServiceDefinition, handlers);
+  server.addService(definition, handlers);
 }
 
 /** Nothing is decoded here, so nothing can go wrong that grpc-js would tell in its own words. */

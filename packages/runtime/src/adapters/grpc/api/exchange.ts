@@ -140,14 +140,15 @@ export class Exchange {
   /** Ends with what went wrong; a caller that went away hears nothing. */
   fail(cause: unknown): void {
     if (cause instanceof CallerGone) return;
+    this.refuse(this.told(cause, this.requestId));
+  }
+
+  /** What a caller is told of anything that was thrown; the log gets what is our own fault. */
+  told(cause: unknown, requestId: string): ToldError {
     const error = asSignalboxError(cause);
-    if (error.code === "internal") {
-      this.#door.log.error(
-        { request_id: this.requestId, rpc: this.rpc.name, err: error.cause ?? error },
-        "internal error",
-      );
-    }
-    this.refuse(toldError(error, this.requestId));
+    if (error.code === "internal")
+      this.#door.log.error({ request_id: requestId, rpc: this.rpc.name, err: error.cause ?? error }, "internal error");
+    return toldError(error, requestId);
   }
 
   refuse(told: ToldError): void {

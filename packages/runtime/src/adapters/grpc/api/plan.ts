@@ -1,16 +1,7 @@
 // How a protobuf message stands for JSON, worked out once from its descriptor: what reading and writing then follow.
 import { getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import {
-  content,
-  header,
-  json,
-  null_of,
-  nullable,
-  only_from,
-  query,
-  unwrapped,
-} from "@signalbox/protocol/v1/options";
+import { content, header, json, null_of, nullable, only_from, query, unwrapped } from "@signalbox/protocol/v1/options";
 
 /** How one value stands on the wire and in JSON. `bytes` is base64 there, `json` is the text itself. */
 export type ValueKind = "string" | "bool" | "int" | "double" | "json" | "bytes" | "message";

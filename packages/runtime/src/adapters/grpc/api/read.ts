@@ -136,4 +136,3 @@ function unknownField(plan: MessagePlan, number: number, path: Path): SignalboxE
   const place = jsonPointer([...path, number]);
   return faultAt("body", place, "additionalProperties", `is not a known field number of ${plan.name}`);
 }
-

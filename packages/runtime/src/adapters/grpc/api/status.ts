@@ -33,11 +33,11 @@ export function endingOf(told: ToldError, onStray: OnStray): Ending {
   return { code, details, metadata };
 }
 
-/** The `ErrorDetail` of an error, whole. */
-export function detailBytes({ error, executionId, ended }: ToldError, onStray: OnStray): Uint8Array {
+/** The JSON that an `ErrorDetail` stands for: what REST tells, in one object. */
+export function detailJson({ error, executionId, ended }: ToldError): string {
   const about = executionId === undefined ? {} : { execution_id: executionId };
   const how = ended === undefined ? {} : { status: ended.state, execution: ended.execution };
-  return writeMessage(detailPlan, JSON.stringify({ ...error, ...about, ...how }), "", onStray);
+  return JSON.stringify({ ...error, ...about, ...how });
 }
 
 /** Trailers that a client cannot take would cost it the whole answer; the call's record has what is left out here. */
@@ -53,7 +53,7 @@ function boundedDetail(told: ToldError, onStray: OnStray): Uint8Array {
   ];
   const last = shorter.length - 1;
   for (const [place, one] of shorter.entries()) {
-    const bytes = detailBytes(one, onStray);
+    const bytes = writeMessage(detailPlan, detailJson(one), "", onStray);
     if (bytes.byteLength <= detailBytesMax || place === last) return bytes;
   }
   return new Uint8Array();

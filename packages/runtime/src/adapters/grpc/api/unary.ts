@@ -18,9 +18,10 @@ export async function answerOnce(door: ApiDoorParts, exchange: Exchange): Promis
   const values = readMessage(rpc.input, await exchange.oneMessage());
   const ask = askOf(rpc, values, headOf(exchange.call.metadata));
   const answer = await rpc.route.handle({ service: door.service, asked, ...ask, content: noContent });
-  if (answer.code !== undefined) throw new Error(`${rpc.name} answered with the error ${answer.code} as if it were none`);
+  if (answer.code !== undefined)
+    throw new Error(`${rpc.name} answered with the error ${answer.code} as if it were none`);
   exchange.executionId = answer.executionId;
-  tell(door, exchange, answer.text, {});
+  tellAnswer(door, exchange, answer.text);
 }
 
 export async function answerInvoke(door: ApiDoorParts, exchange: Exchange): Promise<void> {
@@ -30,7 +31,7 @@ export async function answerInvoke(door: ApiDoorParts, exchange: Exchange): Prom
   const outcome = await invokeOnce(door.service, asked, values, headOf(exchange.call.metadata));
   exchange.executionId = outcome.call.callId;
   if (outcome.failure !== undefined) exchange.refuse(outcome.failure);
-  else tell(door, exchange, recordJson(outcome.call), replayedHeader(outcome.replayed));
+  else tellAnswer(door, exchange, recordJson(outcome.call), replayedHeader(outcome.replayed));
 }
 
 export interface InvokeOutcome {
@@ -57,11 +58,12 @@ export function replayedHeader(replayed: boolean): Readonly<Record<string, strin
   return replayed ? { "idempotency-replayed": "true" } : {};
 }
 
-function tell(
+/** The answer's JSON as the one message of the rpc. */
+export function tellAnswer(
   door: ApiDoorParts,
   exchange: Exchange,
   text: string,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
 ): void {
   const { rpc } = exchange;
   const bytes = writeMessage(rpc.output, text, rpc.name, door.onStray);

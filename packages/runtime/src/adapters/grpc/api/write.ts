@@ -8,12 +8,7 @@ import type { FieldPlan, MessagePlan } from "./plan.ts";
 export type OnStray = (what: string) => void;
 
 /** @param from the rpc that answers, as `Service.Rpc` */
-export function writeMessage(
-  plan: MessagePlan,
-  text: string,
-  from: string,
-  onStray: OnStray,
-): Uint8Array<ArrayBuffer> {
+export function writeMessage(plan: MessagePlan, text: string, from: string, onStray: OnStray): Uint8Array<ArrayBuffer> {
   const writer = new BinaryWriter();
   new Writing(writer, text, from, onStray).object(plan, 0);
   return writer.finish();
