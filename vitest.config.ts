@@ -2,6 +2,24 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+/** Cases of the API, which go through every door: once in the run of all tests, over REST, and once over gRPC. */
+const bothDoors = [
+  "api",
+  "approvals",
+  "audit-events",
+  "bad-input",
+  "brakes",
+  "cancel-timeout",
+  "governed-registry",
+  "idempotency",
+  "integrity",
+  "policies",
+  "registry",
+  "reports-approvals",
+  "triggers",
+  "webhooks",
+];
+
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
@@ -12,7 +30,23 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts", "examples/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "all",
+          include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts", "examples/**/*.test.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "grpc",
+          include: bothDoors.map((name) => `test/e2e/${name}.test.ts`),
+          env: { SIGNALBOX_TEST_DOOR: "grpc" },
+        },
+      },
+    ],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 20_000,

@@ -150,6 +150,11 @@ export function createRest(url: () => string, key: string): Rest {
       });
     return { status, headers: told, text, body: parsed(text) };
   };
+  return restOver(ask);
+}
+
+/** Everything that tests ask, whatever way a request goes. */
+export function restOver(ask: Rest["ask"]): Rest {
   const call: Rest["call"] = async (id) => (await ask("GET", `/v1/executions/${id ?? ""}`)).body;
   const until: Rest["until"] = async (id, states, waitMs = 10_000) => {
     const giveUpAt = performance.now() + waitMs;
@@ -204,7 +209,8 @@ export function createRest(url: () => string, key: string): Rest {
   };
 }
 
-function parsed(text: string): Told {
+/** What is no JSON is an empty answer. */
+export function parsed(text: string): Told {
   try {
     return JSON.parse(text) as Told;
   } catch {

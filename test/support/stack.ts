@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type ToolHandler, type WorkerOptions } from "@signalbox/worker";
+import { door } from "./door.ts";
+import { closeCallers, createGrpcRest } from "./grpc-rest.ts";
 import { policyDocument, type RuleText } from "./manifests.ts";
 import { startNode, type Child, type End } from "./processes.ts";
 import { createRest, type Reply, type Rest } from "./rest.ts";
@@ -181,7 +183,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const url = (): string => where.url;
   const keys = JSON.parse(readFileSync(join(dataDir, "client.json"), "utf8")) as { key: string; platform_key: string };
   const { key: adminKey, platform_key: operatorKey } = keys;
-  const admin = createRest(url, adminKey);
+  const as = (key: string): Rest => {
+    const web = createRest(url, key);
+    return door === "grpc" ? createGrpcRest(() => where.grpc, key, web) : web;
+  };
+  const admin = as(adminKey);
 
   const ready: Stack["ready"] = async (workerId, by = admin) => {
     const { items = [] } = (await by.get("/v1/workers?limit=100")).body;
@@ -198,13 +204,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     dataDir,
     admin,
     adminKey,
-    operator: createRest(url, operatorKey),
+    operator: as(operatorKey),
     get runtime() {
       return current();
     },
     url,
     grpc: () => where.grpc,
-    as: (key) => createRest(url, key),
+    as,
     async makeKey({ grants, ...wanted }) {
       const made = await admin.post("/v1/keys", { label: `key of ${wanted.principal}`, ...wanted });
       if (made.status !== 201) throw new Error(`no key was made: ${made.text}`);
@@ -219,7 +225,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         keyId: String(made.body["key_id"]),
         secret,
         grantId: grant === undefined ? undefined : String(grant.body["grant_id"]),
-        rest: createRest(url, secret),
+        rest: as(secret),
       };
     },
     person: (name, ...roles) =>
@@ -296,6 +302,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         const { code } = await within(stopMsMax, self.stop(), "the runtime stops on SIGTERM");
         if (code !== 0) throw new Error(`the runtime ended with ${code}: ${current().stderr().slice(-2_000)}`);
       } finally {
+        closeCallers();
         if (!isGone(runtime)) await current().kill();
       }
     },

@@ -2,7 +2,7 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { itemsOf, membersOf } from "./members.ts";
 import type { Member, Span } from "./members.ts";
-import type { FieldPlan, MessagePlan } from "./plan.ts";
+import type { FieldPlan, MessagePlan, ValueKind } from "./plan.ts";
 
 /** Told of every difference between what the runtime says and what its message has room for. */
 export type OnStray = (what: string) => void;
@@ -13,6 +13,17 @@ export function writeMessage(plan: MessagePlan, text: string, from: string, onSt
   new Writing(writer, text, from, onStray).object(plan, 0);
   return writer.finish();
 }
+
+/** How JSON of this kind can begin. */
+const beginnings: Readonly<Record<ValueKind, string>> = {
+  string: '"',
+  bytes: '"',
+  bool: "tf",
+  int: "-0123456789",
+  double: "-0123456789",
+  message: "{",
+  json: "",
+};
 
 class Writing {
   readonly #writer: BinaryWriter;
@@ -63,9 +74,15 @@ class Writing {
   }
 
   #field(field: FieldPlan, span: Span): void {
-    if (field.many === "one") this.#value(field, span);
-    else if (field.many === "list") for (const item of itemsOf(this.#text, span.from)) this.#value(field, item);
-    else for (const entry of membersOf(this.#text, span.from)) this.#entry(field, entry);
+    if (field.many === "one") {
+      this.#value(field, span);
+    } else if (this.#text[span.from] !== (field.many === "list" ? "[" : "{")) {
+      this.#onStray(`${field.name} is no ${field.many} in the answer`);
+    } else if (field.many === "list") {
+      for (const item of itemsOf(this.#text, span.from)) this.#value(field, item);
+    } else {
+      for (const entry of membersOf(this.#text, span.from)) this.#entry(field, entry);
+    }
   }
 
   #entry(field: FieldPlan, entry: Member): void {
@@ -75,8 +92,13 @@ class Writing {
     this.#writer.join();
   }
 
-  #value({ kind, number, message }: FieldPlan, { from, to }: Span): void {
+  /** What is of another type is left out: the act that the answer tells of is done, and a broken message would hide it. */
+  #value({ kind, number, message, name }: FieldPlan, { from, to }: Span): void {
     const writer = this.#writer;
+    if (!beginnings[kind].includes(this.#text[from] ?? "") && message?.unwrapped === undefined && kind !== "json") {
+      this.#onStray(`${name} is no ${kind} in the answer`);
+      return;
+    }
     switch (kind) {
       case "message":
         writer.tag(number, WireType.LengthDelimited).fork();
