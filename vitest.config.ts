@@ -25,7 +25,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^@signalbox\/protocol\/v1\/(\w+)$/, replacement: `${here("./packages")}/protocol/src/gen/signalbox/v1/$1_pb.ts` },
+      {
+        find: /^@signalbox\/protocol\/v1\/(\w+)$/,
+        replacement: `${here("./packages")}/protocol/src/gen/signalbox/v1/$1_pb.ts`,
+      },
       { find: /^@signalbox\/(client|protocol|runtime|worker)$/, replacement: `${here("./packages")}/$1/src/index.ts` },
     ],
   },

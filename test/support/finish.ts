@@ -8,6 +8,7 @@ export async function finish(stack: Stack | undefined, options: TraceOptions = {
   if (stack === undefined) return;
   try {
     await stack.close();
+    expect(stack.logs()).not.toContain("an answer and its gRPC message differ");
     const trace = await readTrace(stack.dataDir);
     // A trace without calls would be good whatever the rules say.
     expect(trace.calls).not.toEqual([]);

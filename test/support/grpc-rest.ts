@@ -86,7 +86,8 @@ function requestOf(
   if (fields === undefined) return { rpc: method, message: Buffer.from(text ?? "") };
   const after = headers["last-event-id"];
   const seq: RawFields = after === undefined || after === "" ? [] : [["after_seq", after]];
-  const stream = fields.some(([name, raw]) => name === "stream" && raw === "true") && nameOf(method) === "ToolRuntime.Invoke";
+  const stream =
+    fields.some(([name, raw]) => name === "stream" && raw === "true") && nameOf(method) === "ToolRuntime.Invoke";
   const rpc = stream ? ToolRuntime.method["invokeStream"] : method;
   const sent = stream ? fields.filter(([name]) => name !== "stream") : fields;
   return { rpc: rpc as DescMethod, message: encode(method.input, [...named, ...asked, ...seq, ...sent]).finish() };
@@ -128,7 +129,12 @@ function piecesOf(body: unknown): Uint8Array[] {
   const bytes = body instanceof Uint8Array ? body : Buffer.from(textOf(body) ?? "");
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.byteLength; at += pieceBytes)
-    pieces.push(new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(bytes.subarray(at, at + pieceBytes)).finish());
+    pieces.push(
+      new BinaryWriter()
+        .tag(1, WireType.LengthDelimited)
+        .bytes(bytes.subarray(at, at + pieceBytes))
+        .finish(),
+    );
   return pieces;
 }
 
@@ -146,7 +152,8 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 function replyOf(rpc: DescMethod, { messages, initial, status }: Answered): Reply {
   if (status.code !== 0) return refusalOf(status.code, status.details, status.metadata);
   const [message, ...more] = messages;
-  if (message === undefined || more.length > 0) throw new Error(`${rpc.name} answered with ${messages.length} messages`);
+  if (message === undefined || more.length > 0)
+    throw new Error(`${rpc.name} answered with ${messages.length} messages`);
   const text = jsonOf(rpc.output, reflect(rpc.output, fromBinary(rpc.output, message)), nameOf(rpc));
   const body = parsed(text);
   const requestId = initial.get("x-request-id")[0];
@@ -178,7 +185,10 @@ function refusalOf(code: number, details: string, trailers: Answered["status"]["
   if (!(packed instanceof Buffer)) throw new Error(`status ${code} "${details}" has no typed detail`);
   const detail = detailIn(packed, code, details);
   const { execution_id, status, execution, ...error } = JSON.parse(detail) as Record<string, unknown>;
-  const about = { ...(execution_id === undefined ? {} : { execution_id }), ...(status === undefined ? {} : { status, execution }) };
+  const about = {
+    ...(execution_id === undefined ? {} : { execution_id }),
+    ...(status === undefined ? {} : { status, execution }),
+  };
   const named = String(error["code"]);
   if (!isErrorCode(named)) throw new Error(`${named} is no code`);
   const row = errorTable[named];
@@ -187,12 +197,16 @@ function refusalOf(code: number, details: string, trailers: Answered["status"]["
     [named, trailers.get("signalbox-error-code")[0]],
     [error["request_id"], trailers.get("x-request-id")[0]],
   ];
-  for (const [one, other] of same) if (one !== other) throw new Error(`the status says ${String(one)} and ${String(other)}`);
+  for (const [one, other] of same)
+    if (one !== other) throw new Error(`the status says ${String(one)} and ${String(other)}`);
   const text = JSON.stringify({ error, ...about });
   const after = trailers.get("retry-after")[0];
   return {
     status: row.http,
-    headers: { "x-request-id": String(error["request_id"]), ...(after === undefined ? {} : { "retry-after": String(after) }) },
+    headers: {
+      "x-request-id": String(error["request_id"]),
+      ...(after === undefined ? {} : { "retry-after": String(after) }),
+    },
     text,
     body: parsed(text),
   };
@@ -213,7 +227,8 @@ function detailIn(packed: Buffer, code: number, details: string): string {
       detail = jsonOf(ErrorDetailSchema, reflect(ErrorDetailSchema, fromBinary(ErrorDetailSchema, any.value)), "");
     }
   }
-  if (said[0] !== code || said[1] !== details) throw new Error(`the detail says ${String(said[0])}: ${String(said[1])}`);
+  if (said[0] !== code || said[1] !== details)
+    throw new Error(`the detail says ${String(said[0])}: ${String(said[1])}`);
   return detail;
 }
 

@@ -33,7 +33,10 @@ export function rpcFor(verb: string, path: string): FoundRpc {
   });
   const [only, ...more] = found;
   if (only === undefined || more.length > 0) throw new Error(`${found.length} rpcs stand for ${verb} ${path}`);
-  return { method: only.method, params: Object.fromEntries(Object.entries(only.params).map(([name, text]) => [name, decodeURIComponent(text)])) };
+  return {
+    method: only.method,
+    params: Object.fromEntries(Object.entries(only.params).map(([name, text]) => [name, decodeURIComponent(text)])),
+  };
 }
 
 export const nameOf = (method: DescMethod): string => `${method.parent.name}.${method.name}`;

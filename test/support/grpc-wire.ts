@@ -84,7 +84,8 @@ function encodeValue(field: DescField, number: number, raw: string, into: Binary
     return;
   }
   const scalar = field.fieldKind === "enum" ? undefined : field.scalar;
-  if (scalar === ScalarType.BYTES && getOption(field, json)) into.tag(number, WireType.LengthDelimited).bytes(bytesOf(raw));
+  if (scalar === ScalarType.BYTES && getOption(field, json))
+    into.tag(number, WireType.LengthDelimited).bytes(bytesOf(raw));
   else if (scalar === ScalarType.STRING && raw.startsWith('"'))
     into.tag(number, WireType.LengthDelimited).string(JSON.parse(raw) as string);
   else if (scalar === ScalarType.BOOL && (raw === "true" || raw === "false"))
@@ -148,7 +149,10 @@ function listOf(field: DescField & { fieldKind: "list" }, message: ReflectMessag
 }
 
 function mapOf(field: DescField & { fieldKind: "map" }, message: ReflectMessage, from: string): string {
-  const entries = Array.from(message.get(field), ([key, value]) => `${JSON.stringify(key)}:${valueOf(field, value, from)}`);
+  const entries = Array.from(
+    message.get(field),
+    ([key, value]) => `${JSON.stringify(key)}:${valueOf(field, value, from)}`,
+  );
   return `{${entries.join(",")}}`;
 }
 
@@ -161,7 +165,9 @@ function valueOf(field: DescField, value: unknown, from: string): string {
   }
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Uint8Array)
-    return getOption(field, json) ? new TextDecoder("utf-8", { fatal: true }).decode(value) : JSON.stringify(Buffer.from(value).toString("base64"));
+    return getOption(field, json)
+      ? new TextDecoder("utf-8", { fatal: true }).decode(value)
+      : JSON.stringify(Buffer.from(value).toString("base64"));
   return JSON.stringify(value);
 }
 

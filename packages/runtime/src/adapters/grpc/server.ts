@@ -56,7 +56,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   for (const add of options.services) add(server);
   const port = await bind(server, options);
   const { host, tls, loopbackToo = false } = options;
-  const beside = tls !== undefined && loopbackToo ? await bind(server, { host: "127.0.0.1", port: 0, services: [] }) : undefined;
+  const beside =
+    tls !== undefined && loopbackToo ? await bind(server, { host: "127.0.0.1", port: 0, services: [] }) : undefined;
 
   let stopping: Promise<void> | undefined;
   const stop = async (waitMs: number): Promise<void> => {

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signalbox/v1/admin.proto.
  */
 export const file_signalbox_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChhzaWduYWxib3gvdjEvYWRtaW4ucHJvdG8SDHNpZ25hbGJveC52MSL3AQoDS2V5Eg4KBmtleV9pZBgBIAEoCRINCgVsYWJlbBgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSDwoHcHJvamVjdBgEIAEoCRIOCgZzY29wZXMYBSADKAkSDQoFcm9sZXMYBiADKAkSEgoKY3JlYXRlZF9hdBgHIAEoCRIdCgpleHBpcmVzX2F0GAggASgJQgSouxgBSACIAQESHQoKcmV2b2tlZF9hdBgJIAEoCUIEqLsYAUgBiAEBEhMKBnNlY3JldBgKIAEoCUgCiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0QgkKB19zZWNyZXQinQEKEENyZWF0ZUtleVJlcXVlc3QSDQoFbGFiZWwYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhQKB3Byb2plY3QYAyABKAlIAIgBARIOCgZzY29wZXMYBCADKAkSDQoFcm9sZXMYBSADKAkSFwoKZXhwaXJlc19hdBgGIAEoCUgBiAEBQgoKCF9wcm9qZWN0Qg0KC19leHBpcmVzX2F0Ik8KD0xpc3RLZXlzUmVxdWVzdBISCgVsaW1pdBgBIAEoA0gAiAEBEhMKBmN1cnNvchgCIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImQKEExpc3RLZXlzUmVzcG9uc2USIAoFaXRlbXMYASADKAsyES5zaWduYWxib3gudjEuS2V5Eh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIuMBCgVHcmFudBIQCghncmFudF9pZBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEg8KB3Byb2plY3QYAyABKAkSEwoLcGVybWlzc2lvbnMYBCADKAkSDQoFcm9sZXMYBSADKAkSEgoKY3JlYXRlZF9hdBgGIAEoCRISCgpjcmVhdGVkX2J5GAcgASgJEh0KCmV4cGlyZXNfYXQYCCABKAlCBKi7GAFIAIgBARIdCgpyZXZva2VkX2F0GAkgASgJQgSouxgBSAGIAQFCDQoLX2V4cGlyZXNfYXRCDQoLX3Jldm9rZWRfYXQikwEKEkNyZWF0ZUdyYW50UmVxdWVzdBIPCgdzdWJqZWN0GAEgASgJEhQKB3Byb2plY3QYAiABKAlIAIgBARITCgtwZXJtaXNzaW9ucxgDIAMoCRINCgVyb2xlcxgEIAMoCRIXCgpleHBpcmVzX2F0GAUgASgJSAGIAQFCCgoIX3Byb2plY3RCDQoLX2V4cGlyZXNfYXQiUQoRTGlzdEdyYW50c1JlcXVlc3QSEgoFbGltaXQYASABKANIAIgBARITCgZjdXJzb3IYAiABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJoChJMaXN0R3JhbnRzUmVzcG9uc2USIgoFaXRlbXMYASADKAsyEy5zaWduYWxib3gudjEuR3JhbnQSHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3IiJgoSUmV2b2tlR3JhbnRSZXF1ZXN0EhAKCGdyYW50X2lkGAEgASgJIkMKB1Byb2plY3QSDwoHcHJvamVjdBgBIAEoCRITCgtlbnZpcm9ubWVudBgCIAEoCRISCgpjcmVhdGVkX2F0GAMgASgJIlMKE0xpc3RQcm9qZWN0c1JlcXVlc3QSEgoFbGltaXQYASABKANIAIgBARITCgZjdXJzb3IYAiABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJsChRMaXN0UHJvamVjdHNSZXNwb25zZRIkCgVpdGVtcxgBIAMoCzIVLnNpZ25hbGJveC52MS5Qcm9qZWN0Eh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yIjkKEVB1dFByb2plY3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSEwoLZW52aXJvbm1lbnQYAiABKAkiVgoORGlzcGF0Y2hGcmVlemUSDgoGdGVuYW50GAEgASgJEgwKBHRvb2wYAiABKAkSDgoGcmVhc29uGAMgASgJEgoKAmF0GAQgASgJEgoKAmJ5GAUgASgJImsKDUZyZWV6ZVJlcXVlc3QSEQoEdG9vbBgBIAEoCUgAiAEBEhMKBnRlbmFudBgCIAEoCUgBiAEBEhMKBnJlYXNvbhgDIAEoCUgCiAEBQgcKBV90b29sQgkKB190ZW5hbnRCCQoHX3JlYXNvbiJPChFMaWZ0RnJlZXplUmVxdWVzdBIRCgR0b29sGAEgASgJSACIAQESEwoGdGVuYW50GAIgASgJSAGIAQFCBwoFX3Rvb2xCCQoHX3RlbmFudCIyChJMaWZ0RnJlZXplUmVzcG9uc2USDAoEdG9vbBgBIAEoCRIOCgZsaWZ0ZWQYAiABKAgiUgoSTGlzdEZyZWV6ZXNSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IicgoTTGlzdEZyZWV6ZXNSZXNwb25zZRIrCgVpdGVtcxgBIAMoCzIcLnNpZ25hbGJveC52MS5EaXNwYXRjaEZyZWV6ZRIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciKBAQoHV2ViaG9vaxISCgp3ZWJob29rX2lkGAEgASgJEgsKA3VybBgCIAEoCRINCgV0eXBlcxgDIAMoCRISCgpjcmVhdGVkX2F0GAQgASgJEhIKCmNyZWF0ZWRfYnkYBSABKAkSEwoGc2VjcmV0GAYgASgJSACIAQFCCQoHX3NlY3JldCIvChFBZGRXZWJob29rUmVxdWVzdBILCgN1cmwYASABKAkSDQoFdHlwZXMYAiADKAkiUwoTTGlzdFdlYmhvb2tzUmVxdWVzdBISCgVsaW1pdBgBIAEoA0gAiAEBEhMKBmN1cnNvchgCIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImwKFExpc3RXZWJob29rc1Jlc3BvbnNlEiQKBWl0ZW1zGAEgAygLMhUuc2lnbmFsYm94LnYxLldlYmhvb2sSHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3IiKgoUUmVtb3ZlV2ViaG9va1JlcXVlc3QSEgoKd2ViaG9va19pZBgBIAEoCSI8ChVSZW1vdmVXZWJob29rUmVzcG9uc2USEgoKd2ViaG9va19pZBgBIAEoCRIPCgdyZW1vdmVkGAIgASgIIpsBChVMaXN0RGVsaXZlcmllc1JlcXVlc3QSFwoKd2ViaG9va19pZBgBIAEoCUgAiAEBEhIKBXN0YXRlGAIgASgJSAGIAQESEgoFbGltaXQYAyABKANIAogBARITCgZjdXJzb3IYBCABKAlIA4gBAUINCgtfd2ViaG9va19pZEIICgZfc3RhdGVCCAoGX2xpbWl0QgkKB19jdXJzb3IibwoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIlCgVpdGVtcxgBIAMoCzIWLnNpZ25hbGJveC52MS5EZWxpdmVyeRIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciLHAgoIRGVsaXZlcnkSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRIMCgR0eXBlGAMgASgJEhMKC2FwcHJvdmFsX2lkGAQgASgJEgoKAmF0GAUgASgJEhIKBGRhdGEYBiABKAxCBKC7GAESDQoFc3RhdGUYByABKAkSEAoIYXR0ZW1wdHMYCCABKAUSGgoHbmV4dF9hdBgJIAEoCUIEqLsYAUgAiAEBEhsKCGVuZGVkX2F0GAogASgJQgSouxgBSAGIAQESHgoLbGFzdF9zdGF0dXMYCyABKAVCBKi7GAFIAogBARIdCgpsYXN0X2Vycm9yGAwgASgJQgSouxgBSAOIAQFCCgoIX25leHRfYXRCCwoJX2VuZGVkX2F0Qg4KDF9sYXN0X3N0YXR1c0INCgtfbGFzdF9lcnJvciJSChJMaXN0V29ya2Vyc1JlcXVlc3QSEgoFbGltaXQYASABKANIAIgBARITCgZjdXJzb3IYAiABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJzChNMaXN0V29ya2Vyc1Jlc3BvbnNlEiwKBWl0ZW1zGAEgAygLMh0uc2lnbmFsYm94LnYxLkNvbm5lY3RlZFdvcmtlchIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciLTAQoPQ29ubmVjdGVkV29ya2VyEhEKCXdvcmtlcl9pZBgBIAEoCRITCgtpbmNhcm5hdGlvbhgCIAEoCRINCgVzdGF0ZRgDIAEoCRIQCghjYXBhY2l0eRgEIAEoBRIPCgdob2xkaW5nGAUgASgFEioKCGhhbmRsZXJzGAYgAygLMhguc2lnbmFsYm94LnYxLlNlcnZlZFRvb2wSDQoFYm94ZXMYByADKAkSFAoMY29ubmVjdGVkX2F0GAggASgJEhUKDWxhc3RfaGVhcmRfYXQYCSABKAkiRAoKU2VydmVkVG9vbBIMCgR0b29sGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSFwoPbWF4X2NvbmN1cnJlbmN5GAMgASgFIhIKEEdldFN0YXR1c1JlcXVlc3Qi7QEKDVJ1bnRpbWVTdGF0dXMSDwoHdmVyc2lvbhgBIAEoCRIPCgdyZXBsaWNhGAIgASgJEhIKCnN0YXJ0ZWRfYXQYAyABKAkSDQoFcmVhZHkYBCABKAgSEAoIZHJhaW5pbmcYBSABKAgSDwoHcmVhc29ucxgGIAMoCRI1CgVjYWxscxgHIAMoCzImLnNpZ25hbGJveC52MS5SdW50aW1lU3RhdHVzLkNhbGxzRW50cnkSDwoHd29ya2VycxgIIAEoBRosCgpDYWxsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEi9gEKEExpc3RBdWRpdFJlcXVlc3QSFgoJcHJpbmNpcGFsGAEgASgJSACIAQESEwoGYWN0aW9uGAIgASgJSAGIAQESGQoMZXhlY3V0aW9uX2lkGAMgASgJSAKIAQESEQoEZnJvbRgEIAEoCUgDiAEBEg8KAnRvGAUgASgJSASIAQESEgoFbGltaXQYBiABKANIBYgBARITCgZjdXJzb3IYByABKAlIBogBAUIMCgpfcHJpbmNpcGFsQgkKB19hY3Rpb25CDwoNX2V4ZWN1dGlvbl9pZEIHCgVfZnJvbUIFCgNfdG9CCAoGX2xpbWl0QgkKB19jdXJzb3IibQoRTGlzdEF1ZGl0UmVzcG9uc2USKAoFaXRlbXMYASADKAsyGS5zaWduYWxib3gudjEuQXVkaXRSZWNvcmQSHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii7AgKC0F1ZGl0UmVjb3JkEgwKBGxhbmUYASABKAkSCwoDc2VxGAIgASgDEgoKAnRzGAMgASgJEg4KBnRlbmFudBgEIAEoCRIPCgdwcm9qZWN0GAUgASgJEhEKCXByaW5jaXBhbBgGIAEoCRIZCgxvbl9iZWhhbGZfb2YYByABKAlIAIgBARIOCgZhY3Rpb24YCCABKAkSEQoEdG9vbBgJIAEoCUgBiAEBEhQKB3ZlcnNpb24YCiABKAlIAogBARIcCg9tYW5pZmVzdF9kaWdlc3QYCyABKAlIA4gBARIZCgxleGVjdXRpb25faWQYDCABKAlIBIgBARIUCgdjYWxsX2lkGA0gASgJSAWIAQESFAoHYXR0ZW1wdBgOIAEoBUgGiAEBEhcKCmlucHV0X2hhc2gYDyABKAlIB4gBARIYCgtvdXRwdXRfaGFzaBgQIAEoCUgIiAEBEhMKBnN0YXR1cxgRIAEoCUgJiAEBEhcKCmVycm9yX2NvZGUYEiABKAlICogBARIUCgdzYW5kYm94GBMgASgJSAuIAQESEwoGd29ya2VyGBQgASgJSAyIAQESKAoGZWdyZXNzGBUgASgLMhMuc2lnbmFsYm94LnYxLk5hbWVzSA2IAQESLgoMc2VjcmV0c191c2VkGBYgASgLMhMuc2lnbmFsYm94LnYxLk5hbWVzSA6IAQESLgoGcG9saWN5GBcgASgLMhkuc2lnbmFsYm94LnYxLkF1ZGl0UG9saWN5SA+IAQESMgoIYXBwcm92YWwYGCABKAsyGy5zaWduYWxib3gudjEuQXVkaXRBcHByb3ZhbEgQiAEBEhIKBWNhY2hlGBkgASgJSBGIAQESGAoLZHVyYXRpb25fbXMYGiABKAFIEogBARItCglyZXNvdXJjZXMYGyABKAsyFS5zaWduYWxib3gudjEuTnVtYmVyc0gTiAEBEhcKCnJlcXVlc3RfaWQYHCABKAlIFIgBARIVCgh0cmFjZV9pZBgdIAEoCUgViAEBEhoKB2RldGFpbHMYHiABKAxCBKC7GAFIFogBARIRCglwcmV2X2hhc2gYHyABKAkSDAoEaGFzaBggIAEoCUIPCg1fb25fYmVoYWxmX29mQgcKBV90b29sQgoKCF92ZXJzaW9uQhIKEF9tYW5pZmVzdF9kaWdlc3RCDwoNX2V4ZWN1dGlvbl9pZEIKCghfY2FsbF9pZEIKCghfYXR0ZW1wdEINCgtfaW5wdXRfaGFzaEIOCgxfb3V0cHV0X2hhc2hCCQoHX3N0YXR1c0INCgtfZXJyb3JfY29kZUIKCghfc2FuZGJveEIJCgdfd29ya2VyQgkKB19lZ3Jlc3NCDwoNX3NlY3JldHNfdXNlZEIJCgdfcG9saWN5QgsKCV9hcHByb3ZhbEIICgZfY2FjaGVCDgoMX2R1cmF0aW9uX21zQgwKCl9yZXNvdXJjZXNCDQoLX3JlcXVlc3RfaWRCCwoJX3RyYWNlX2lkQgoKCF9kZXRhaWxzIiwKC0F1ZGl0UG9saWN5EhAKCGRlY2lzaW9uGAEgASgJEgsKA2lkcxgCIAMoCSInCg1BdWRpdEFwcHJvdmFsEgoKAmJ5GAEgAygJEgoKAmF0GAIgASgJIhQKElZlcmlmeUF1ZGl0UmVxdWVzdCJvChNWZXJpZnlBdWRpdFJlc3BvbnNlEgoKAm9rGAEgASgIEg8KB3JlY29yZHMYAiABKAMSDQoFbGFuZXMYAyABKAUSLAoIcHJvYmxlbXMYBCADKAsyGi5zaWduYWxib3gudjEuQXVkaXRQcm9ibGVtIlgKDEF1ZGl0UHJvYmxlbRIOCgZ0ZW5hbnQYASABKAkSDAoEbGFuZRgCIAEoCRILCgNzZXEYAyABKAMSDAoEa2luZBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJMp8PCgVBZG1pbhJRCglDcmVhdGVLZXkSHi5zaWduYWxib3gudjEuQ3JlYXRlS2V5UmVxdWVzdBoRLnNpZ25hbGJveC52MS5LZXkiEaK7GA1QT1NUIC92MS9rZXlzElsKCExpc3RLZXlzEh0uc2lnbmFsYm94LnYxLkxpc3RLZXlzUmVxdWVzdBoeLnNpZ25hbGJveC52MS5MaXN0S2V5c1Jlc3BvbnNlIhCiuxgMR0VUIC92MS9rZXlzElwKCVJldm9rZUtleRIeLnNpZ25hbGJveC52MS5SZXZva2VLZXlSZXF1ZXN0GhEuc2lnbmFsYm94LnYxLktleSIcorsYGERFTEVURSAvdjEva2V5cy97a2V5X2lkfRJZCgtDcmVhdGVHcmFudBIgLnNpZ25hbGJveC52MS5DcmVhdGVHcmFudFJlcXVlc3QaEy5zaWduYWxib3gudjEuR3JhbnQiE6K7GA9QT1NUIC92MS9ncmFudHMSYwoKTGlzdEdyYW50cxIfLnNpZ25hbGJveC52MS5MaXN0R3JhbnRzUmVxdWVzdBogLnNpZ25hbGJveC52MS5MaXN0R3JhbnRzUmVzcG9uc2UiEqK7GA5HRVQgL3YxL2dyYW50cxJmCgtSZXZva2VHcmFudBIgLnNpZ25hbGJveC52MS5SZXZva2VHcmFudFJlcXVlc3QaEy5zaWduYWxib3gudjEuR3JhbnQiIKK7GBxERUxFVEUgL3YxL2dyYW50cy97Z3JhbnRfaWR9EmsKDExpc3RQcm9qZWN0cxIhLnNpZ25hbGJveC52MS5MaXN0UHJvamVjdHNSZXF1ZXN0GiIuc2lnbmFsYm94LnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIhSiuxgQR0VUIC92MS9wcm9qZWN0cxJkCgpQdXRQcm9qZWN0Eh8uc2lnbmFsYm94LnYxLlB1dFByb2plY3RSZXF1ZXN0GhUuc2lnbmFsYm94LnYxLlByb2plY3QiHqK7GBpQVVQgL3YxL3Byb2plY3RzL3twcm9qZWN0fRJZCgZGcmVlemUSGy5zaWduYWxib3gudjEuRnJlZXplUmVxdWVzdBocLnNpZ25hbGJveC52MS5EaXNwYXRjaEZyZWV6ZSIUorsYEFBPU1QgL3YxL2ZyZWV6ZXMSagoKTGlmdEZyZWV6ZRIfLnNpZ25hbGJveC52MS5MaWZ0RnJlZXplUmVxdWVzdBogLnNpZ25hbGJveC52MS5MaWZ0RnJlZXplUmVzcG9uc2UiGaK7GBVQT1NUIC92MS9mcmVlemVzOmxpZnQSZwoLTGlzdEZyZWV6ZXMSIC5zaWduYWxib3gudjEuTGlzdEZyZWV6ZXNSZXF1ZXN0GiEuc2lnbmFsYm94LnYxLkxpc3RGcmVlemVzUmVzcG9uc2UiE6K7GA9HRVQgL3YxL2ZyZWV6ZXMSWwoKQWRkV2ViaG9vaxIfLnNpZ25hbGJveC52MS5BZGRXZWJob29rUmVxdWVzdBoVLnNpZ25hbGJveC52MS5XZWJob29rIhWiuxgRUE9TVCAvdjEvd2ViaG9va3MSawoMTGlzdFdlYmhvb2tzEiEuc2lnbmFsYm94LnYxLkxpc3RXZWJob29rc1JlcXVlc3QaIi5zaWduYWxib3gudjEuTGlzdFdlYmhvb2tzUmVzcG9uc2UiFKK7GBBHRVQgL3YxL3dlYmhvb2tzEn4KDVJlbW92ZVdlYmhvb2sSIi5zaWduYWxib3gudjEuUmVtb3ZlV2ViaG9va1JlcXVlc3QaIy5zaWduYWxib3gudjEuUmVtb3ZlV2ViaG9va1Jlc3BvbnNlIiSiuxggREVMRVRFIC92MS93ZWJob29rcy97d2ViaG9va19pZH0SfAoOTGlzdERlbGl2ZXJpZXMSIy5zaWduYWxib3gudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiQuc2lnbmFsYm94LnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiH6K7GBtHRVQgL3YxL3dlYmhvb2tzOmRlbGl2ZXJpZXMSZwoLTGlzdFdvcmtlcnMSIC5zaWduYWxib3gudjEuTGlzdFdvcmtlcnNSZXF1ZXN0GiEuc2lnbmFsYm94LnYxLkxpc3RXb3JrZXJzUmVzcG9uc2UiE6K7GA9HRVQgL3YxL3dvcmtlcnMSXAoJR2V0U3RhdHVzEh4uc2lnbmFsYm94LnYxLkdldFN0YXR1c1JlcXVlc3QaGy5zaWduYWxib3gudjEuUnVudGltZVN0YXR1cyISorsYDkdFVCAvdjEvc3RhdHVzEl8KCUxpc3RBdWRpdBIeLnNpZ25hbGJveC52MS5MaXN0QXVkaXRSZXF1ZXN0Gh8uc2lnbmFsYm94LnYxLkxpc3RBdWRpdFJlc3BvbnNlIhGiuxgNR0VUIC92MS9hdWRpdBJtCgtWZXJpZnlBdWRpdBIgLnNpZ25hbGJveC52MS5WZXJpZnlBdWRpdFJlcXVlc3QaIS5zaWduYWxib3gudjEuVmVyaWZ5QXVkaXRSZXNwb25zZSIZorsYFVBPU1QgL3YxL2F1ZGl0OnZlcmlmeWIGcHJvdG8z", [file_signalbox_v1_options, file_signalbox_v1_shared]);
+  fileDesc("ChhzaWduYWxib3gvdjEvYWRtaW4ucHJvdG8SDHNpZ25hbGJveC52MSLtAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRINCgVsYWJlbBgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSDwoHcHJvamVjdBgEIAEoCRIOCgZzY29wZXMYBSADKAkSDQoFcm9sZXMYBiADKAkSEgoKY3JlYXRlZF9hdBgHIAEoCRIdCgpleHBpcmVzX2F0GAggASgJQgSouxgBSACIAQESHQoKcmV2b2tlZF9hdBgJIAEoCUIEqLsYAUgBiAEBElcKBnNlY3JldBgKIAEoCUJCsrsYD0FkbWluLkNyZWF0ZUtlebK7GBVBZG1pbi5DcmVhdGVUZW5hbnRLZXmyuxgSQWRtaW4uQ3JlYXRlVGVuYW50SAKIAQESHwoMbGFzdF91c2VkX2F0GAsgASgJQgSouxgBSAOIAQFCDQoLX2V4cGlyZXNfYXRCDQoLX3Jldm9rZWRfYXRCCQoHX3NlY3JldEIPCg1fbGFzdF91c2VkX2F0Ip0BChBDcmVhdGVLZXlSZXF1ZXN0Eg0KBWxhYmVsGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIUCgdwcm9qZWN0GAMgASgJSACIAQESDgoGc2NvcGVzGAQgAygJEg0KBXJvbGVzGAUgAygJEhcKCmV4cGlyZXNfYXQYBiABKAlIAYgBAUIKCghfcHJvamVjdEINCgtfZXhwaXJlc19hdCK3AQoPTGlzdEtleXNSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQESFgoJcHJpbmNpcGFsGAMgASgJSAKIAQESFAoHcHJvamVjdBgEIAEoCUgDiAEBEhMKBnN0YXR1cxgFIAEoCUgEiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgwKCl9wcmluY2lwYWxCCgoIX3Byb2plY3RCCQoHX3N0YXR1cyJkChBMaXN0S2V5c1Jlc3BvbnNlEiAKBWl0ZW1zGAEgAygLMhEuc2lnbmFsYm94LnYxLktleRIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSLjAQoFR3JhbnQSEAoIZ3JhbnRfaWQYASABKAkSDwoHc3ViamVjdBgCIAEoCRIPCgdwcm9qZWN0GAMgASgJEhMKC3Blcm1pc3Npb25zGAQgAygJEg0KBXJvbGVzGAUgAygJEhIKCmNyZWF0ZWRfYXQYBiABKAkSEgoKY3JlYXRlZF9ieRgHIAEoCRIdCgpleHBpcmVzX2F0GAggASgJQgSouxgBSACIAQESHQoKcmV2b2tlZF9hdBgJIAEoCUIEqLsYAUgBiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0IpMBChJDcmVhdGVHcmFudFJlcXVlc3QSDwoHc3ViamVjdBgBIAEoCRIUCgdwcm9qZWN0GAIgASgJSACIAQESEwoLcGVybWlzc2lvbnMYAyADKAkSDQoFcm9sZXMYBCADKAkSFwoKZXhwaXJlc19hdBgFIAEoCUgBiAEBQgoKCF9wcm9qZWN0Qg0KC19leHBpcmVzX2F0IlEKEUxpc3RHcmFudHNSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiaAoSTGlzdEdyYW50c1Jlc3BvbnNlEiIKBWl0ZW1zGAEgAygLMhMuc2lnbmFsYm94LnYxLkdyYW50Eh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yIiYKElJldm9rZUdyYW50UmVxdWVzdBIQCghncmFudF9pZBgBIAEoCSK+AgoGVGVuYW50Eg4KBnRlbmFudBgBIAEoCRIOCgZ3ZWlnaHQYAiABKAESEQoJc3VzcGVuZGVkGAMgASgIEh8KDHN1c3BlbmRlZF9hdBgEIAEoCUIEqLsYAUgAiAEBEh8KDHN1c3BlbmRlZF9ieRgFIAEoCUIEqLsYAUgBiAEBEiMKEHN1c3BlbmRlZF9yZWFzb24YBiABKAlCBKi7GAFIAogBARISCgpjcmVhdGVkX2F0GAcgASgJEkEKCWFkbWluX2tleRgIIAEoCzIRLnNpZ25hbGJveC52MS5LZXlCFrK7GBJBZG1pbi5DcmVhdGVUZW5hbnRIA4gBAUIPCg1fc3VzcGVuZGVkX2F0Qg8KDV9zdXNwZW5kZWRfYnlCEwoRX3N1c3BlbmRlZF9yZWFzb25CDAoKX2FkbWluX2tleSJ+ChNDcmVhdGVUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRITCgZ3ZWlnaHQYAiABKANIAIgBARItCgVhZG1pbhgDIAEoCzIZLnNpZ25hbGJveC52MS5UZW5hbnRBZG1pbkgBiAEBQgkKB193ZWlnaHRCCAoGX2FkbWluIlEKC1RlbmFudEFkbWluEhYKCXByaW5jaXBhbBgBIAEoCUgAiAEBEhIKBWxhYmVsGAIgASgJSAGIAQFCDAoKX3ByaW5jaXBhbEIICgZfbGFiZWwiUgoSTGlzdFRlbmFudHNSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiagoTTGlzdFRlbmFudHNSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULnNpZ25hbGJveC52MS5UZW5hbnQSHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3IiIgoQR2V0VGVuYW50UmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkiiwEKE0NoYW5nZVRlbmFudFJlcXVlc3QSDgoGdGVuYW50GAEgASgJEhMKBndlaWdodBgCIAEoA0gAiAEBEhYKCXN1c3BlbmRlZBgDIAEoCEgBiAEBEhMKBnJlYXNvbhgEIAEoCUgCiAEBQgkKB193ZWlnaHRCDAoKX3N1c3BlbmRlZEIJCgdfcmVhc29uIs0BChVMaXN0VGVuYW50S2V5c1JlcXVlc3QSDgoGdGVuYW50GAEgASgJEhIKBWxpbWl0GAIgASgDSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQESFgoJcHJpbmNpcGFsGAQgASgJSAKIAQESFAoHcHJvamVjdBgFIAEoCUgDiAEBEhMKBnN0YXR1cxgGIAEoCUgEiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgwKCl9wcmluY2lwYWxCCgoIX3Byb2plY3RCCQoHX3N0YXR1cyKzAQoWQ3JlYXRlVGVuYW50S2V5UmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSDQoFbGFiZWwYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEhQKB3Byb2plY3QYBCABKAlIAIgBARIOCgZzY29wZXMYBSADKAkSDQoFcm9sZXMYBiADKAkSFwoKZXhwaXJlc19hdBgHIAEoCUgBiAEBQgoKCF9wcm9qZWN0Qg0KC19leHBpcmVzX2F0IjgKFlJldm9rZVRlbmFudEtleVJlcXVlc3QSDgoGdGVuYW50GAEgASgJEg4KBmtleV9pZBgCIAEoCSJDCgdQcm9qZWN0Eg8KB3Byb2plY3QYASABKAkSEwoLZW52aXJvbm1lbnQYAiABKAkSEgoKY3JlYXRlZF9hdBgDIAEoCSJTChNMaXN0UHJvamVjdHNSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IibAoUTGlzdFByb2plY3RzUmVzcG9uc2USJAoFaXRlbXMYASADKAsyFS5zaWduYWxib3gudjEuUHJvamVjdBIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciI5ChFQdXRQcm9qZWN0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEhMKC2Vudmlyb25tZW50GAIgASgJIlYKDkRpc3BhdGNoRnJlZXplEg4KBnRlbmFudBgBIAEoCRIMCgR0b29sGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIKCgJhdBgEIAEoCRIKCgJieRgFIAEoCSJrCg1GcmVlemVSZXF1ZXN0EhEKBHRvb2wYASABKAlIAIgBARITCgZ0ZW5hbnQYAiABKAlIAYgBARITCgZyZWFzb24YAyABKAlIAogBAUIHCgVfdG9vbEIJCgdfdGVuYW50QgkKB19yZWFzb24iTwoRTGlmdEZyZWV6ZVJlcXVlc3QSEQoEdG9vbBgBIAEoCUgAiAEBEhMKBnRlbmFudBgCIAEoCUgBiAEBQgcKBV90b29sQgkKB190ZW5hbnQiMgoSTGlmdEZyZWV6ZVJlc3BvbnNlEgwKBHRvb2wYASABKAkSDgoGbGlmdGVkGAIgASgIIlIKEkxpc3RGcmVlemVzUmVxdWVzdBISCgVsaW1pdBgBIAEoA0gAiAEBEhMKBmN1cnNvchgCIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInIKE0xpc3RGcmVlemVzUmVzcG9uc2USKwoFaXRlbXMYASADKAsyHC5zaWduYWxib3gudjEuRGlzcGF0Y2hGcmVlemUSHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3IilwEKB1dlYmhvb2sSEgoKd2ViaG9va19pZBgBIAEoCRILCgN1cmwYAiABKAkSDQoFdHlwZXMYAyADKAkSEgoKY3JlYXRlZF9hdBgEIAEoCRISCgpjcmVhdGVkX2J5GAUgASgJEikKBnNlY3JldBgGIAEoCUIUsrsYEEFkbWluLkFkZFdlYmhvb2tIAIgBAUIJCgdfc2VjcmV0Ii8KEUFkZFdlYmhvb2tSZXF1ZXN0EgsKA3VybBgBIAEoCRINCgV0eXBlcxgCIAMoCSJTChNMaXN0V2ViaG9va3NSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IibAoUTGlzdFdlYmhvb2tzUmVzcG9uc2USJAoFaXRlbXMYASADKAsyFS5zaWduYWxib3gudjEuV2ViaG9vaxIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciIqChRSZW1vdmVXZWJob29rUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJIjwKFVJlbW92ZVdlYmhvb2tSZXNwb25zZRISCgp3ZWJob29rX2lkGAEgASgJEg8KB3JlbW92ZWQYAiABKAgimwEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIXCgp3ZWJob29rX2lkGAEgASgJSACIAQESEgoFc3RhdGUYAiABKAlIAYgBARISCgVsaW1pdBgDIAEoA0gCiAEBEhMKBmN1cnNvchgEIAEoCUgDiAEBQg0KC193ZWJob29rX2lkQggKBl9zdGF0ZUIICgZfbGltaXRCCQoHX2N1cnNvciJvChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEiUKBWl0ZW1zGAEgAygLMhYuc2lnbmFsYm94LnYxLkRlbGl2ZXJ5Eh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yIscCCghEZWxpdmVyeRITCgtkZWxpdmVyeV9pZBgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEgwKBHR5cGUYAyABKAkSEwoLYXBwcm92YWxfaWQYBCABKAkSCgoCYXQYBSABKAkSEgoEZGF0YRgGIAEoDEIEoLsYARINCgVzdGF0ZRgHIAEoCRIQCghhdHRlbXB0cxgIIAEoBRIaCgduZXh0X2F0GAkgASgJQgSouxgBSACIAQESGwoIZW5kZWRfYXQYCiABKAlCBKi7GAFIAYgBARIeCgtsYXN0X3N0YXR1cxgLIAEoBUIEqLsYAUgCiAEBEh0KCmxhc3RfZXJyb3IYDCABKAlCBKi7GAFIA4gBAUIKCghfbmV4dF9hdEILCglfZW5kZWRfYXRCDgoMX2xhc3Rfc3RhdHVzQg0KC19sYXN0X2Vycm9yIlIKEkxpc3RXb3JrZXJzUmVxdWVzdBISCgVsaW1pdBgBIAEoA0gAiAEBEhMKBmN1cnNvchgCIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInMKE0xpc3RXb3JrZXJzUmVzcG9uc2USLAoFaXRlbXMYASADKAsyHS5zaWduYWxib3gudjEuQ29ubmVjdGVkV29ya2VyEh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yItMBCg9Db25uZWN0ZWRXb3JrZXISEQoJd29ya2VyX2lkGAEgASgJEhMKC2luY2FybmF0aW9uGAIgASgJEg0KBXN0YXRlGAMgASgJEhAKCGNhcGFjaXR5GAQgASgFEg8KB2hvbGRpbmcYBSABKAUSKgoIaGFuZGxlcnMYBiADKAsyGC5zaWduYWxib3gudjEuU2VydmVkVG9vbBINCgVib3hlcxgHIAMoCRIUCgxjb25uZWN0ZWRfYXQYCCABKAkSFQoNbGFzdF9oZWFyZF9hdBgJIAEoCSJECgpTZXJ2ZWRUb29sEgwKBHRvb2wYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIXCg9tYXhfY29uY3VycmVuY3kYAyABKAUiEgoQR2V0U3RhdHVzUmVxdWVzdCLtAQoNUnVudGltZVN0YXR1cxIPCgd2ZXJzaW9uGAEgASgJEg8KB3JlcGxpY2EYAiABKAkSEgoKc3RhcnRlZF9hdBgDIAEoCRINCgVyZWFkeRgEIAEoCBIQCghkcmFpbmluZxgFIAEoCBIPCgdyZWFzb25zGAYgAygJEjUKBWNhbGxzGAcgAygLMiYuc2lnbmFsYm94LnYxLlJ1bnRpbWVTdGF0dXMuQ2FsbHNFbnRyeRIPCgd3b3JrZXJzGAggASgFGiwKCkNhbGxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASL2AQoQTGlzdEF1ZGl0UmVxdWVzdBIWCglwcmluY2lwYWwYASABKAlIAIgBARITCgZhY3Rpb24YAiABKAlIAYgBARIZCgxleGVjdXRpb25faWQYAyABKAlIAogBARIRCgRmcm9tGAQgASgJSAOIAQESDwoCdG8YBSABKAlIBIgBARISCgVsaW1pdBgGIAEoA0gFiAEBEhMKBmN1cnNvchgHIAEoCUgGiAEBQgwKCl9wcmluY2lwYWxCCQoHX2FjdGlvbkIPCg1fZXhlY3V0aW9uX2lkQgcKBV9mcm9tQgUKA190b0IICgZfbGltaXRCCQoHX2N1cnNvciJtChFMaXN0QXVkaXRSZXNwb25zZRIoCgVpdGVtcxgBIAMoCzIZLnNpZ25hbGJveC52MS5BdWRpdFJlY29yZBIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciLsCAoLQXVkaXRSZWNvcmQSDAoEbGFuZRgBIAEoCRILCgNzZXEYAiABKAMSCgoCdHMYAyABKAkSDgoGdGVuYW50GAQgASgJEg8KB3Byb2plY3QYBSABKAkSEQoJcHJpbmNpcGFsGAYgASgJEhkKDG9uX2JlaGFsZl9vZhgHIAEoCUgAiAEBEg4KBmFjdGlvbhgIIAEoCRIRCgR0b29sGAkgASgJSAGIAQESFAoHdmVyc2lvbhgKIAEoCUgCiAEBEhwKD21hbmlmZXN0X2RpZ2VzdBgLIAEoCUgDiAEBEhkKDGV4ZWN1dGlvbl9pZBgMIAEoCUgEiAEBEhQKB2NhbGxfaWQYDSABKAlIBYgBARIUCgdhdHRlbXB0GA4gASgFSAaIAQESFwoKaW5wdXRfaGFzaBgPIAEoCUgHiAEBEhgKC291dHB1dF9oYXNoGBAgASgJSAiIAQESEwoGc3RhdHVzGBEgASgJSAmIAQESFwoKZXJyb3JfY29kZRgSIAEoCUgKiAEBEhQKB3NhbmRib3gYEyABKAlIC4gBARITCgZ3b3JrZXIYFCABKAlIDIgBARIoCgZlZ3Jlc3MYFSABKAsyEy5zaWduYWxib3gudjEuTmFtZXNIDYgBARIuCgxzZWNyZXRzX3VzZWQYFiABKAsyEy5zaWduYWxib3gudjEuTmFtZXNIDogBARIuCgZwb2xpY3kYFyABKAsyGS5zaWduYWxib3gudjEuQXVkaXRQb2xpY3lID4gBARIyCghhcHByb3ZhbBgYIAEoCzIbLnNpZ25hbGJveC52MS5BdWRpdEFwcHJvdmFsSBCIAQESEgoFY2FjaGUYGSABKAlIEYgBARIYCgtkdXJhdGlvbl9tcxgaIAEoAUgSiAEBEi0KCXJlc291cmNlcxgbIAEoCzIVLnNpZ25hbGJveC52MS5OdW1iZXJzSBOIAQESFwoKcmVxdWVzdF9pZBgcIAEoCUgUiAEBEhUKCHRyYWNlX2lkGB0gASgJSBWIAQESGgoHZGV0YWlscxgeIAEoDEIEoLsYAUgWiAEBEhEKCXByZXZfaGFzaBgfIAEoCRIMCgRoYXNoGCAgASgJQg8KDV9vbl9iZWhhbGZfb2ZCBwoFX3Rvb2xCCgoIX3ZlcnNpb25CEgoQX21hbmlmZXN0X2RpZ2VzdEIPCg1fZXhlY3V0aW9uX2lkQgoKCF9jYWxsX2lkQgoKCF9hdHRlbXB0Qg0KC19pbnB1dF9oYXNoQg4KDF9vdXRwdXRfaGFzaEIJCgdfc3RhdHVzQg0KC19lcnJvcl9jb2RlQgoKCF9zYW5kYm94QgkKB193b3JrZXJCCQoHX2VncmVzc0IPCg1fc2VjcmV0c191c2VkQgkKB19wb2xpY3lCCwoJX2FwcHJvdmFsQggKBl9jYWNoZUIOCgxfZHVyYXRpb25fbXNCDAoKX3Jlc291cmNlc0INCgtfcmVxdWVzdF9pZEILCglfdHJhY2VfaWRCCgoIX2RldGFpbHMiLAoLQXVkaXRQb2xpY3kSEAoIZGVjaXNpb24YASABKAkSCwoDaWRzGAIgAygJIicKDUF1ZGl0QXBwcm92YWwSCgoCYnkYASADKAkSCgoCYXQYAiABKAkiFAoSVmVyaWZ5QXVkaXRSZXF1ZXN0Im8KE1ZlcmlmeUF1ZGl0UmVzcG9uc2USCgoCb2sYASABKAgSDwoHcmVjb3JkcxgCIAEoAxINCgVsYW5lcxgDIAEoBRIsCghwcm9ibGVtcxgEIAMoCzIaLnNpZ25hbGJveC52MS5BdWRpdFByb2JsZW0iWAoMQXVkaXRQcm9ibGVtEg4KBnRlbmFudBgBIAEoCRIMCgRsYW5lGAIgASgJEgsKA3NlcRgDIAEoAxIMCgRraW5kGAQgASgJEg8KB21lc3NhZ2UYBSABKAkylBUKBUFkbWluElEKCUNyZWF0ZUtleRIeLnNpZ25hbGJveC52MS5DcmVhdGVLZXlSZXF1ZXN0GhEuc2lnbmFsYm94LnYxLktleSIRorsYDVBPU1QgL3YxL2tleXMSWwoITGlzdEtleXMSHS5zaWduYWxib3gudjEuTGlzdEtleXNSZXF1ZXN0Gh4uc2lnbmFsYm94LnYxLkxpc3RLZXlzUmVzcG9uc2UiEKK7GAxHRVQgL3YxL2tleXMSXAoJUmV2b2tlS2V5Eh4uc2lnbmFsYm94LnYxLlJldm9rZUtleVJlcXVlc3QaES5zaWduYWxib3gudjEuS2V5IhyiuxgYREVMRVRFIC92MS9rZXlzL3trZXlfaWR9ElkKC0NyZWF0ZUdyYW50EiAuc2lnbmFsYm94LnYxLkNyZWF0ZUdyYW50UmVxdWVzdBoTLnNpZ25hbGJveC52MS5HcmFudCITorsYD1BPU1QgL3YxL2dyYW50cxJjCgpMaXN0R3JhbnRzEh8uc2lnbmFsYm94LnYxLkxpc3RHcmFudHNSZXF1ZXN0GiAuc2lnbmFsYm94LnYxLkxpc3RHcmFudHNSZXNwb25zZSISorsYDkdFVCAvdjEvZ3JhbnRzEmYKC1Jldm9rZUdyYW50EiAuc2lnbmFsYm94LnYxLlJldm9rZUdyYW50UmVxdWVzdBoTLnNpZ25hbGJveC52MS5HcmFudCIgorsYHERFTEVURSAvdjEvZ3JhbnRzL3tncmFudF9pZH0SXQoMQ3JlYXRlVGVuYW50EiEuc2lnbmFsYm94LnYxLkNyZWF0ZVRlbmFudFJlcXVlc3QaFC5zaWduYWxib3gudjEuVGVuYW50IhSiuxgQUE9TVCAvdjEvdGVuYW50cxJnCgtMaXN0VGVuYW50cxIgLnNpZ25hbGJveC52MS5MaXN0VGVuYW50c1JlcXVlc3QaIS5zaWduYWxib3gudjEuTGlzdFRlbmFudHNSZXNwb25zZSITorsYD0dFVCAvdjEvdGVuYW50cxJfCglHZXRUZW5hbnQSHi5zaWduYWxib3gudjEuR2V0VGVuYW50UmVxdWVzdBoULnNpZ25hbGJveC52MS5UZW5hbnQiHKK7GBhHRVQgL3YxL3RlbmFudHMve3RlbmFudH0SZQoMQ2hhbmdlVGVuYW50EiEuc2lnbmFsYm94LnYxLkNoYW5nZVRlbmFudFJlcXVlc3QaFC5zaWduYWxib3gudjEuVGVuYW50IhyiuxgYUFVUIC92MS90ZW5hbnRzL3t0ZW5hbnR9EngKDkxpc3RUZW5hbnRLZXlzEiMuc2lnbmFsYm94LnYxLkxpc3RUZW5hbnRLZXlzUmVxdWVzdBoeLnNpZ25hbGJveC52MS5MaXN0S2V5c1Jlc3BvbnNlIiGiuxgdR0VUIC92MS90ZW5hbnRzL3t0ZW5hbnR9L2tleXMSbgoPQ3JlYXRlVGVuYW50S2V5EiQuc2lnbmFsYm94LnYxLkNyZWF0ZVRlbmFudEtleVJlcXVlc3QaES5zaWduYWxib3gudjEuS2V5IiKiuxgeUE9TVCAvdjEvdGVuYW50cy97dGVuYW50fS9rZXlzEnkKD1Jldm9rZVRlbmFudEtleRIkLnNpZ25hbGJveC52MS5SZXZva2VUZW5hbnRLZXlSZXF1ZXN0GhEuc2lnbmFsYm94LnYxLktleSItorsYKURFTEVURSAvdjEvdGVuYW50cy97dGVuYW50fS9rZXlzL3trZXlfaWR9EmsKDExpc3RQcm9qZWN0cxIhLnNpZ25hbGJveC52MS5MaXN0UHJvamVjdHNSZXF1ZXN0GiIuc2lnbmFsYm94LnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIhSiuxgQR0VUIC92MS9wcm9qZWN0cxJkCgpQdXRQcm9qZWN0Eh8uc2lnbmFsYm94LnYxLlB1dFByb2plY3RSZXF1ZXN0GhUuc2lnbmFsYm94LnYxLlByb2plY3QiHqK7GBpQVVQgL3YxL3Byb2plY3RzL3twcm9qZWN0fRJZCgZGcmVlemUSGy5zaWduYWxib3gudjEuRnJlZXplUmVxdWVzdBocLnNpZ25hbGJveC52MS5EaXNwYXRjaEZyZWV6ZSIUorsYEFBPU1QgL3YxL2ZyZWV6ZXMSagoKTGlmdEZyZWV6ZRIfLnNpZ25hbGJveC52MS5MaWZ0RnJlZXplUmVxdWVzdBogLnNpZ25hbGJveC52MS5MaWZ0RnJlZXplUmVzcG9uc2UiGaK7GBVQT1NUIC92MS9mcmVlemVzOmxpZnQSZwoLTGlzdEZyZWV6ZXMSIC5zaWduYWxib3gudjEuTGlzdEZyZWV6ZXNSZXF1ZXN0GiEuc2lnbmFsYm94LnYxLkxpc3RGcmVlemVzUmVzcG9uc2UiE6K7GA9HRVQgL3YxL2ZyZWV6ZXMSWwoKQWRkV2ViaG9vaxIfLnNpZ25hbGJveC52MS5BZGRXZWJob29rUmVxdWVzdBoVLnNpZ25hbGJveC52MS5XZWJob29rIhWiuxgRUE9TVCAvdjEvd2ViaG9va3MSawoMTGlzdFdlYmhvb2tzEiEuc2lnbmFsYm94LnYxLkxpc3RXZWJob29rc1JlcXVlc3QaIi5zaWduYWxib3gudjEuTGlzdFdlYmhvb2tzUmVzcG9uc2UiFKK7GBBHRVQgL3YxL3dlYmhvb2tzEn4KDVJlbW92ZVdlYmhvb2sSIi5zaWduYWxib3gudjEuUmVtb3ZlV2ViaG9va1JlcXVlc3QaIy5zaWduYWxib3gudjEuUmVtb3ZlV2ViaG9va1Jlc3BvbnNlIiSiuxggREVMRVRFIC92MS93ZWJob29rcy97d2ViaG9va19pZH0SfAoOTGlzdERlbGl2ZXJpZXMSIy5zaWduYWxib3gudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiQuc2lnbmFsYm94LnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiH6K7GBtHRVQgL3YxL3dlYmhvb2tzOmRlbGl2ZXJpZXMSZwoLTGlzdFdvcmtlcnMSIC5zaWduYWxib3gudjEuTGlzdFdvcmtlcnNSZXF1ZXN0GiEuc2lnbmFsYm94LnYxLkxpc3RXb3JrZXJzUmVzcG9uc2UiE6K7GA9HRVQgL3YxL3dvcmtlcnMSXAoJR2V0U3RhdHVzEh4uc2lnbmFsYm94LnYxLkdldFN0YXR1c1JlcXVlc3QaGy5zaWduYWxib3gudjEuUnVudGltZVN0YXR1cyISorsYDkdFVCAvdjEvc3RhdHVzEl8KCUxpc3RBdWRpdBIeLnNpZ25hbGJveC52MS5MaXN0QXVkaXRSZXF1ZXN0Gh8uc2lnbmFsYm94LnYxLkxpc3RBdWRpdFJlc3BvbnNlIhGiuxgNR0VUIC92MS9hdWRpdBJtCgtWZXJpZnlBdWRpdBIgLnNpZ25hbGJveC52MS5WZXJpZnlBdWRpdFJlcXVlc3QaIS5zaWduYWxib3gudjEuVmVyaWZ5QXVkaXRSZXNwb25zZSIZorsYFVBPU1QgL3YxL2F1ZGl0OnZlcmlmeWIGcHJvdG8z", [file_signalbox_v1_options, file_signalbox_v1_shared]);
 
 /**
  * An API key.
@@ -92,6 +92,13 @@ export type Key = Message<"signalbox.v1.Key"> & {
    * @generated from field: optional string secret = 10;
    */
   secret?: string | undefined;
+
+  /**
+   * When it was used last, to the day or so.
+   *
+   * @generated from field: optional string last_used_at = 11;
+   */
+  lastUsedAt?: string | undefined;
 };
 
 /**
@@ -158,7 +165,7 @@ export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*
   messageDesc(file_signalbox_v1_admin, 1);
 
 /**
- * Which page.
+ * Which keys to list. Every part that is given must hold.
  *
  * @generated from message signalbox.v1.ListKeysRequest
  */
@@ -176,6 +183,27 @@ export type ListKeysRequest = Message<"signalbox.v1.ListKeysRequest"> & {
    * @generated from field: optional string cursor = 2;
    */
   cursor?: string | undefined;
+
+  /**
+   * Of this principal.
+   *
+   * @generated from field: optional string principal = 3;
+   */
+  principal?: string | undefined;
+
+  /**
+   * Of this project.
+   *
+   * @generated from field: optional string project = 4;
+   */
+  project?: string | undefined;
+
+  /**
+   * `active`, `expired` or `revoked`.
+   *
+   * @generated from field: optional string status = 5;
+   */
+  status?: string | undefined;
 };
 
 /**
@@ -438,6 +466,405 @@ export const RevokeGrantRequestSchema: GenMessage<RevokeGrantRequest> = /*@__PUR
   messageDesc(file_signalbox_v1_admin, 9);
 
 /**
+ * The boundary of isolation.
+ *
+ * @generated from message signalbox.v1.Tenant
+ */
+export type Tenant = Message<"signalbox.v1.Tenant"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * Its share of what all tenants wait for.
+   *
+   * @generated from field: double weight = 2;
+   */
+  weight: number;
+
+  /**
+   * Its keys are refused, and nothing of it is started.
+   *
+   * @generated from field: bool suspended = 3;
+   */
+  suspended: boolean;
+
+  /**
+   * Since when.
+   *
+   * @generated from field: optional string suspended_at = 4;
+   */
+  suspendedAt?: string | undefined;
+
+  /**
+   * By whom.
+   *
+   * @generated from field: optional string suspended_by = 5;
+   */
+  suspendedBy?: string | undefined;
+
+  /**
+   * Why.
+   *
+   * @generated from field: optional string suspended_reason = 6;
+   */
+  suspendedReason?: string | undefined;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: string created_at = 7;
+   */
+  createdAt: string;
+
+  /**
+   * Its first key, with its secret, in the answer that made it.
+   *
+   * @generated from field: optional signalbox.v1.Key admin_key = 8;
+   */
+  adminKey?: Key | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.Tenant.
+ * Use `create(TenantSchema)` to create a new message.
+ */
+export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 10);
+
+/**
+ * A tenant to make.
+ *
+ * @generated from message signalbox.v1.CreateTenantRequest
+ */
+export type CreateTenantRequest = Message<"signalbox.v1.CreateTenantRequest"> & {
+  /**
+   * Letters, digits and `_ . -` between them.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * Its share of what all tenants wait for; absent: 1.
+   *
+   * @generated from field: optional int64 weight = 2;
+   */
+  weight?: bigint | undefined;
+
+  /**
+   * Whose its first key is.
+   *
+   * @generated from field: optional signalbox.v1.TenantAdmin admin = 3;
+   */
+  admin?: TenantAdmin | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.CreateTenantRequest.
+ * Use `create(CreateTenantRequestSchema)` to create a new message.
+ */
+export const CreateTenantRequestSchema: GenMessage<CreateTenantRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 11);
+
+/**
+ * Whose a tenant's first key is.
+ *
+ * @generated from message signalbox.v1.TenantAdmin
+ */
+export type TenantAdmin = Message<"signalbox.v1.TenantAdmin"> & {
+  /**
+   * Absent: `user:admin`.
+   *
+   * @generated from field: optional string principal = 1;
+   */
+  principal?: string | undefined;
+
+  /**
+   * For people.
+   *
+   * @generated from field: optional string label = 2;
+   */
+  label?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.TenantAdmin.
+ * Use `create(TenantAdminSchema)` to create a new message.
+ */
+export const TenantAdminSchema: GenMessage<TenantAdmin> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 12);
+
+/**
+ * Which page.
+ *
+ * @generated from message signalbox.v1.ListTenantsRequest
+ */
+export type ListTenantsRequest = Message<"signalbox.v1.ListTenantsRequest"> & {
+  /**
+   * 1 to 100; 25 if absent.
+   *
+   * @generated from field: optional int64 limit = 1;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * As the page before gave it.
+   *
+   * @generated from field: optional string cursor = 2;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ListTenantsRequest.
+ * Use `create(ListTenantsRequestSchema)` to create a new message.
+ */
+export const ListTenantsRequestSchema: GenMessage<ListTenantsRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 13);
+
+/**
+ * A page of tenants.
+ *
+ * @generated from message signalbox.v1.ListTenantsResponse
+ */
+export type ListTenantsResponse = Message<"signalbox.v1.ListTenantsResponse"> & {
+  /**
+   * The tenants.
+   *
+   * @generated from field: repeated signalbox.v1.Tenant items = 1;
+   */
+  items: Tenant[];
+
+  /**
+   * For the next page; not set on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ListTenantsResponse.
+ * Use `create(ListTenantsResponseSchema)` to create a new message.
+ */
+export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 14);
+
+/**
+ * Which tenant to read.
+ *
+ * @generated from message signalbox.v1.GetTenantRequest
+ */
+export type GetTenantRequest = Message<"signalbox.v1.GetTenantRequest"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+};
+
+/**
+ * Describes the message signalbox.v1.GetTenantRequest.
+ * Use `create(GetTenantRequestSchema)` to create a new message.
+ */
+export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 15);
+
+/**
+ * What of a tenant is to be otherwise; what is absent stays as it is.
+ *
+ * @generated from message signalbox.v1.ChangeTenantRequest
+ */
+export type ChangeTenantRequest = Message<"signalbox.v1.ChangeTenantRequest"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * Its share of what all tenants wait for.
+   *
+   * @generated from field: optional int64 weight = 2;
+   */
+  weight?: bigint | undefined;
+
+  /**
+   * True stops it, false lets it go on.
+   *
+   * @generated from field: optional bool suspended = 3;
+   */
+  suspended?: boolean | undefined;
+
+  /**
+   * Why it is stopped.
+   *
+   * @generated from field: optional string reason = 4;
+   */
+  reason?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ChangeTenantRequest.
+ * Use `create(ChangeTenantRequestSchema)` to create a new message.
+ */
+export const ChangeTenantRequestSchema: GenMessage<ChangeTenantRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 16);
+
+/**
+ * Which keys to list. Every part that is given must hold.
+ *
+ * @generated from message signalbox.v1.ListTenantKeysRequest
+ */
+export type ListTenantKeysRequest = Message<"signalbox.v1.ListTenantKeysRequest"> & {
+  /**
+   * The tenant.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * 1 to 100; 25 if absent.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * As the page before gave it.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+
+  /**
+   * Of this principal.
+   *
+   * @generated from field: optional string principal = 4;
+   */
+  principal?: string | undefined;
+
+  /**
+   * Of this project.
+   *
+   * @generated from field: optional string project = 5;
+   */
+  project?: string | undefined;
+
+  /**
+   * `active`, `expired` or `revoked`.
+   *
+   * @generated from field: optional string status = 6;
+   */
+  status?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ListTenantKeysRequest.
+ * Use `create(ListTenantKeysRequestSchema)` to create a new message.
+ */
+export const ListTenantKeysRequestSchema: GenMessage<ListTenantKeysRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 17);
+
+/**
+ * A key to make.
+ *
+ * @generated from message signalbox.v1.CreateTenantKeyRequest
+ */
+export type CreateTenantKeyRequest = Message<"signalbox.v1.CreateTenantKeyRequest"> & {
+  /**
+   * The tenant.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * For people.
+   *
+   * @generated from field: string label = 2;
+   */
+  label: string;
+
+  /**
+   * `user:…`, `service:…` or `agent:…`.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * Absent: `default`.
+   *
+   * @generated from field: optional string project = 4;
+   */
+  project?: string | undefined;
+
+  /**
+   * What it may ask of the API; `*`: everything.
+   *
+   * @generated from field: repeated string scopes = 5;
+   */
+  scopes: string[];
+
+  /**
+   * For routes of approvals.
+   *
+   * @generated from field: repeated string roles = 6;
+   */
+  roles: string[];
+
+  /**
+   * When it ends by itself: an RFC 3339 instant.
+   *
+   * @generated from field: optional string expires_at = 7;
+   */
+  expiresAt?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.CreateTenantKeyRequest.
+ * Use `create(CreateTenantKeyRequestSchema)` to create a new message.
+ */
+export const CreateTenantKeyRequestSchema: GenMessage<CreateTenantKeyRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 18);
+
+/**
+ * Which key to end.
+ *
+ * @generated from message signalbox.v1.RevokeTenantKeyRequest
+ */
+export type RevokeTenantKeyRequest = Message<"signalbox.v1.RevokeTenantKeyRequest"> & {
+  /**
+   * The tenant.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * The key.
+   *
+   * @generated from field: string key_id = 2;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message signalbox.v1.RevokeTenantKeyRequest.
+ * Use `create(RevokeTenantKeyRequestSchema)` to create a new message.
+ */
+export const RevokeTenantKeyRequestSchema: GenMessage<RevokeTenantKeyRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_admin, 19);
+
+/**
  * A part of a tenant.
  *
  * @generated from message signalbox.v1.Project
@@ -470,7 +897,7 @@ export type Project = Message<"signalbox.v1.Project"> & {
  * Use `create(ProjectSchema)` to create a new message.
  */
 export const ProjectSchema: GenMessage<Project> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 10);
+  messageDesc(file_signalbox_v1_admin, 20);
 
 /**
  * Which page.
@@ -498,7 +925,7 @@ export type ListProjectsRequest = Message<"signalbox.v1.ListProjectsRequest"> & 
  * Use `create(ListProjectsRequestSchema)` to create a new message.
  */
 export const ListProjectsRequestSchema: GenMessage<ListProjectsRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 11);
+  messageDesc(file_signalbox_v1_admin, 21);
 
 /**
  * A page of projects.
@@ -526,7 +953,7 @@ export type ListProjectsResponse = Message<"signalbox.v1.ListProjectsResponse"> 
  * Use `create(ListProjectsResponseSchema)` to create a new message.
  */
 export const ListProjectsResponseSchema: GenMessage<ListProjectsResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 12);
+  messageDesc(file_signalbox_v1_admin, 22);
 
 /**
  * A project and its label.
@@ -554,7 +981,7 @@ export type PutProjectRequest = Message<"signalbox.v1.PutProjectRequest"> & {
  * Use `create(PutProjectRequestSchema)` to create a new message.
  */
 export const PutProjectRequestSchema: GenMessage<PutProjectRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 13);
+  messageDesc(file_signalbox_v1_admin, 23);
 
 /**
  * A brake on dispatch.
@@ -603,7 +1030,7 @@ export type DispatchFreeze = Message<"signalbox.v1.DispatchFreeze"> & {
  * Use `create(DispatchFreezeSchema)` to create a new message.
  */
 export const DispatchFreezeSchema: GenMessage<DispatchFreeze> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 14);
+  messageDesc(file_signalbox_v1_admin, 24);
 
 /**
  * What to stop.
@@ -638,7 +1065,7 @@ export type FreezeRequest = Message<"signalbox.v1.FreezeRequest"> & {
  * Use `create(FreezeRequestSchema)` to create a new message.
  */
 export const FreezeRequestSchema: GenMessage<FreezeRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 15);
+  messageDesc(file_signalbox_v1_admin, 25);
 
 /**
  * What to let go on.
@@ -666,7 +1093,7 @@ export type LiftFreezeRequest = Message<"signalbox.v1.LiftFreezeRequest"> & {
  * Use `create(LiftFreezeRequestSchema)` to create a new message.
  */
 export const LiftFreezeRequestSchema: GenMessage<LiftFreezeRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 16);
+  messageDesc(file_signalbox_v1_admin, 26);
 
 /**
  * What became of the brake.
@@ -694,7 +1121,7 @@ export type LiftFreezeResponse = Message<"signalbox.v1.LiftFreezeResponse"> & {
  * Use `create(LiftFreezeResponseSchema)` to create a new message.
  */
 export const LiftFreezeResponseSchema: GenMessage<LiftFreezeResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 17);
+  messageDesc(file_signalbox_v1_admin, 27);
 
 /**
  * Which page.
@@ -722,7 +1149,7 @@ export type ListFreezesRequest = Message<"signalbox.v1.ListFreezesRequest"> & {
  * Use `create(ListFreezesRequestSchema)` to create a new message.
  */
 export const ListFreezesRequestSchema: GenMessage<ListFreezesRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 18);
+  messageDesc(file_signalbox_v1_admin, 28);
 
 /**
  * A page of brakes.
@@ -750,7 +1177,7 @@ export type ListFreezesResponse = Message<"signalbox.v1.ListFreezesResponse"> & 
  * Use `create(ListFreezesResponseSchema)` to create a new message.
  */
 export const ListFreezesResponseSchema: GenMessage<ListFreezesResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 19);
+  messageDesc(file_signalbox_v1_admin, 29);
 
 /**
  * An address that hears of approvals.
@@ -806,7 +1233,7 @@ export type Webhook = Message<"signalbox.v1.Webhook"> & {
  * Use `create(WebhookSchema)` to create a new message.
  */
 export const WebhookSchema: GenMessage<Webhook> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 20);
+  messageDesc(file_signalbox_v1_admin, 30);
 
 /**
  * An address to add.
@@ -834,7 +1261,7 @@ export type AddWebhookRequest = Message<"signalbox.v1.AddWebhookRequest"> & {
  * Use `create(AddWebhookRequestSchema)` to create a new message.
  */
 export const AddWebhookRequestSchema: GenMessage<AddWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 21);
+  messageDesc(file_signalbox_v1_admin, 31);
 
 /**
  * Which page.
@@ -862,7 +1289,7 @@ export type ListWebhooksRequest = Message<"signalbox.v1.ListWebhooksRequest"> & 
  * Use `create(ListWebhooksRequestSchema)` to create a new message.
  */
 export const ListWebhooksRequestSchema: GenMessage<ListWebhooksRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 22);
+  messageDesc(file_signalbox_v1_admin, 32);
 
 /**
  * A page of webhooks.
@@ -890,7 +1317,7 @@ export type ListWebhooksResponse = Message<"signalbox.v1.ListWebhooksResponse"> 
  * Use `create(ListWebhooksResponseSchema)` to create a new message.
  */
 export const ListWebhooksResponseSchema: GenMessage<ListWebhooksResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 23);
+  messageDesc(file_signalbox_v1_admin, 33);
 
 /**
  * Which webhook to remove.
@@ -911,7 +1338,7 @@ export type RemoveWebhookRequest = Message<"signalbox.v1.RemoveWebhookRequest"> 
  * Use `create(RemoveWebhookRequestSchema)` to create a new message.
  */
 export const RemoveWebhookRequestSchema: GenMessage<RemoveWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 24);
+  messageDesc(file_signalbox_v1_admin, 34);
 
 /**
  * What was removed.
@@ -939,7 +1366,7 @@ export type RemoveWebhookResponse = Message<"signalbox.v1.RemoveWebhookResponse"
  * Use `create(RemoveWebhookResponseSchema)` to create a new message.
  */
 export const RemoveWebhookResponseSchema: GenMessage<RemoveWebhookResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 25);
+  messageDesc(file_signalbox_v1_admin, 35);
 
 /**
  * Which deliveries to list.
@@ -981,7 +1408,7 @@ export type ListDeliveriesRequest = Message<"signalbox.v1.ListDeliveriesRequest"
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 26);
+  messageDesc(file_signalbox_v1_admin, 36);
 
 /**
  * A page of deliveries.
@@ -1009,7 +1436,7 @@ export type ListDeliveriesResponse = Message<"signalbox.v1.ListDeliveriesRespons
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 27);
+  messageDesc(file_signalbox_v1_admin, 37);
 
 /**
  * One notice on its way to one webhook.
@@ -1107,7 +1534,7 @@ export type Delivery = Message<"signalbox.v1.Delivery"> & {
  * Use `create(DeliverySchema)` to create a new message.
  */
 export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 28);
+  messageDesc(file_signalbox_v1_admin, 38);
 
 /**
  * Which page.
@@ -1135,7 +1562,7 @@ export type ListWorkersRequest = Message<"signalbox.v1.ListWorkersRequest"> & {
  * Use `create(ListWorkersRequestSchema)` to create a new message.
  */
 export const ListWorkersRequestSchema: GenMessage<ListWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 29);
+  messageDesc(file_signalbox_v1_admin, 39);
 
 /**
  * A page of workers.
@@ -1163,7 +1590,7 @@ export type ListWorkersResponse = Message<"signalbox.v1.ListWorkersResponse"> & 
  * Use `create(ListWorkersResponseSchema)` to create a new message.
  */
 export const ListWorkersResponseSchema: GenMessage<ListWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 30);
+  messageDesc(file_signalbox_v1_admin, 40);
 
 /**
  * A connected worker.
@@ -1240,7 +1667,7 @@ export type ConnectedWorker = Message<"signalbox.v1.ConnectedWorker"> & {
  * Use `create(ConnectedWorkerSchema)` to create a new message.
  */
 export const ConnectedWorkerSchema: GenMessage<ConnectedWorker> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 31);
+  messageDesc(file_signalbox_v1_admin, 41);
 
 /**
  * A tool version that a worker serves.
@@ -1275,7 +1702,7 @@ export type ServedTool = Message<"signalbox.v1.ServedTool"> & {
  * Use `create(ServedToolSchema)` to create a new message.
  */
 export const ServedToolSchema: GenMessage<ServedTool> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 32);
+  messageDesc(file_signalbox_v1_admin, 42);
 
 /**
  * Nothing to say.
@@ -1290,7 +1717,7 @@ export type GetStatusRequest = Message<"signalbox.v1.GetStatusRequest"> & {
  * Use `create(GetStatusRequestSchema)` to create a new message.
  */
 export const GetStatusRequestSchema: GenMessage<GetStatusRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 33);
+  messageDesc(file_signalbox_v1_admin, 43);
 
 /**
  * How the runtime is.
@@ -1360,7 +1787,7 @@ export type RuntimeStatus = Message<"signalbox.v1.RuntimeStatus"> & {
  * Use `create(RuntimeStatusSchema)` to create a new message.
  */
 export const RuntimeStatusSchema: GenMessage<RuntimeStatus> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 34);
+  messageDesc(file_signalbox_v1_admin, 44);
 
 /**
  * Which records to list. Every part that is given must hold.
@@ -1423,7 +1850,7 @@ export type ListAuditRequest = Message<"signalbox.v1.ListAuditRequest"> & {
  * Use `create(ListAuditRequestSchema)` to create a new message.
  */
 export const ListAuditRequestSchema: GenMessage<ListAuditRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 35);
+  messageDesc(file_signalbox_v1_admin, 45);
 
 /**
  * A page of audit records.
@@ -1451,7 +1878,7 @@ export type ListAuditResponse = Message<"signalbox.v1.ListAuditResponse"> & {
  * Use `create(ListAuditResponseSchema)` to create a new message.
  */
 export const ListAuditResponseSchema: GenMessage<ListAuditResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 36);
+  messageDesc(file_signalbox_v1_admin, 46);
 
 /**
  * One record of the audit; facts that it lacks are not set.
@@ -1689,7 +2116,7 @@ export type AuditRecord = Message<"signalbox.v1.AuditRecord"> & {
  * Use `create(AuditRecordSchema)` to create a new message.
  */
 export const AuditRecordSchema: GenMessage<AuditRecord> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 37);
+  messageDesc(file_signalbox_v1_admin, 47);
 
 /**
  * What the policies said of a call.
@@ -1717,7 +2144,7 @@ export type AuditPolicy = Message<"signalbox.v1.AuditPolicy"> & {
  * Use `create(AuditPolicySchema)` to create a new message.
  */
 export const AuditPolicySchema: GenMessage<AuditPolicy> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 38);
+  messageDesc(file_signalbox_v1_admin, 48);
 
 /**
  * Who let a call run.
@@ -1745,7 +2172,7 @@ export type AuditApproval = Message<"signalbox.v1.AuditApproval"> & {
  * Use `create(AuditApprovalSchema)` to create a new message.
  */
 export const AuditApprovalSchema: GenMessage<AuditApproval> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 39);
+  messageDesc(file_signalbox_v1_admin, 49);
 
 /**
  * Nothing to say.
@@ -1760,7 +2187,7 @@ export type VerifyAuditRequest = Message<"signalbox.v1.VerifyAuditRequest"> & {
  * Use `create(VerifyAuditRequestSchema)` to create a new message.
  */
 export const VerifyAuditRequestSchema: GenMessage<VerifyAuditRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 40);
+  messageDesc(file_signalbox_v1_admin, 50);
 
 /**
  * Whether the audit's chains hold.
@@ -1802,7 +2229,7 @@ export type VerifyAuditResponse = Message<"signalbox.v1.VerifyAuditResponse"> & 
  * Use `create(VerifyAuditResponseSchema)` to create a new message.
  */
 export const VerifyAuditResponseSchema: GenMessage<VerifyAuditResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 41);
+  messageDesc(file_signalbox_v1_admin, 51);
 
 /**
  * Where a chain does not hold.
@@ -1851,7 +2278,7 @@ export type AuditProblem = Message<"signalbox.v1.AuditProblem"> & {
  * Use `create(AuditProblemSchema)` to create a new message.
  */
 export const AuditProblemSchema: GenMessage<AuditProblem> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_admin, 42);
+  messageDesc(file_signalbox_v1_admin, 52);
 
 /**
  * Administers a tenant. Send the metadata `authorization: Bearer <key>` with every rpc.
@@ -1918,6 +2345,76 @@ export const Admin: GenService<{
     methodKind: "unary";
     input: typeof RevokeGrantRequestSchema;
     output: typeof GrantSchema;
+  },
+  /**
+   * Makes a tenant with the project `default` and a first key; for the platform's operator.
+   *
+   * @generated from rpc signalbox.v1.Admin.CreateTenant
+   */
+  createTenant: {
+    methodKind: "unary";
+    input: typeof CreateTenantRequestSchema;
+    output: typeof TenantSchema;
+  },
+  /**
+   * Tenants by name: the operator's key sees all, others their own.
+   *
+   * @generated from rpc signalbox.v1.Admin.ListTenants
+   */
+  listTenants: {
+    methodKind: "unary";
+    input: typeof ListTenantsRequestSchema;
+    output: typeof ListTenantsResponseSchema;
+  },
+  /**
+   * One tenant.
+   *
+   * @generated from rpc signalbox.v1.Admin.GetTenant
+   */
+  getTenant: {
+    methodKind: "unary";
+    input: typeof GetTenantRequestSchema;
+    output: typeof TenantSchema;
+  },
+  /**
+   * Weighs, suspends or resumes a tenant; for the platform's operator.
+   *
+   * @generated from rpc signalbox.v1.Admin.ChangeTenant
+   */
+  changeTenant: {
+    methodKind: "unary";
+    input: typeof ChangeTenantRequestSchema;
+    output: typeof TenantSchema;
+  },
+  /**
+   * The keys of a named tenant.
+   *
+   * @generated from rpc signalbox.v1.Admin.ListTenantKeys
+   */
+  listTenantKeys: {
+    methodKind: "unary";
+    input: typeof ListTenantKeysRequestSchema;
+    output: typeof ListKeysResponseSchema;
+  },
+  /**
+   * Makes a key of a named tenant; its secret is in this answer and nowhere else.
+   *
+   * @generated from rpc signalbox.v1.Admin.CreateTenantKey
+   */
+  createTenantKey: {
+    methodKind: "unary";
+    input: typeof CreateTenantKeyRequestSchema;
+    output: typeof KeySchema;
+  },
+  /**
+   * Ends a key of a named tenant.
+   *
+   * @generated from rpc signalbox.v1.Admin.RevokeTenantKey
+   */
+  revokeTenantKey: {
+    methodKind: "unary";
+    input: typeof RevokeTenantKeyRequestSchema;
+    output: typeof KeySchema;
   },
   /**
    * The tenant's projects.

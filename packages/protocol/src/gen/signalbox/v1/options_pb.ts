@@ -48,7 +48,7 @@ export const nullable: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_signalbox_v1_options, 3);
 
 /**
- * `Service.Rpc` names: the field is set in their answers alone, and absent in REST elsewhere.
+ * `Service.Rpc` names: the field is in their answers always, and absent in REST elsewhere.
  *
  * @generated from extension: repeated string only_from = 50102;
  */

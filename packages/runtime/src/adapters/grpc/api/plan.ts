@@ -21,7 +21,7 @@ export interface FieldPlan {
   readonly nullable: boolean;
   /** Whether JSON always has it, in answers that may have it at all. */
   readonly required: boolean;
-  /** `Service.Rpc` names; empty: it may stand in every answer. */
+  /** `Service.Rpc` names, in whose answers it stands and nowhere else; empty: in all that have its message. */
   readonly onlyFrom: readonly string[];
   /** The field that is null where this one is true. */
   readonly nullOf: string | undefined;
@@ -85,7 +85,7 @@ function fieldPlan(field: DescField): FieldPlan {
     message: message === undefined ? undefined : planOf(message),
     presence,
     nullable: getOption(field, nullable),
-    required: !presence || getOption(field, nullable),
+    required: !presence || getOption(field, nullable) || getOption(field, only_from).length > 0,
     onlyFrom: getOption(field, only_from),
     nullOf: hasOption(field, null_of) ? getOption(field, null_of) : undefined,
     place: placeOf(field),
