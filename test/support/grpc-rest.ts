@@ -9,7 +9,7 @@ import { ToolRuntime } from "@signalbox/protocol/v1/tool_runtime";
 import { GrpcCaller, type Answered } from "./grpc-caller.ts";
 import { nameOf, rpcFor } from "./grpc-rpcs.ts";
 import { encode, jsonOf, rawFields, reflect, strayByte, type RawFields } from "./grpc-wire.ts";
-import { parsed, restOver, type AskOptions, type Reply, type Rest } from "./rest.ts";
+import { apiDocument, parsed, restOver, type AskOptions, type Reply, type Rest } from "./rest.ts";
 
 /** Connections by address; a runtime that starts again has another one. */
 const callers = new Map<string, GrpcCaller>();
@@ -45,6 +45,10 @@ export function createGrpcRest(address: () => string, key: string, web: Rest): R
     const reply = replyOf(rpc, answered);
     // There is a status for it, and the record, which REST answers with, is one rpc away.
     if (reply.body.error?.code === "cancelled" && rpc.name === "Invoke") return recordOf(reply, ask);
+    const type = reply.headers["content-type"] ?? "application/json";
+    const { status, headers, text } = reply;
+    const told = { method: verb, path: target, sent: undefined, status, headers: { ...headers, "content-type": type }, text };
+    apiDocument().check(told);
     return reply;
   };
   return restOver(ask);
@@ -151,6 +155,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 
 function replyOf(rpc: DescMethod, { messages, initial, status }: Answered): Reply {
   if (status.code !== 0) return refusalOf(status.code, status.details, status.metadata);
+  if (rpc.methodKind === "server_streaming") return eventsOf(rpc, messages, initial);
   const [message, ...more] = messages;
   if (message === undefined || more.length > 0)
     throw new Error(`${rpc.name} answered with ${messages.length} messages`);
@@ -166,6 +171,25 @@ function replyOf(rpc: DescMethod, { messages, initial, status }: Answered): Repl
     ...(http === 202 && rpc.name === "Invoke" ? { location: `/v1/executions/${body.execution_id ?? ""}` } : {}),
   };
   return { status: http, headers, text, body };
+}
+
+/** As SSE tells them. */
+function eventsOf(rpc: DescMethod, messages: readonly Buffer[], initial: Answered["initial"]): Reply {
+  const frames = messages.map((message) => {
+    const text = jsonOf(rpc.output, reflect(rpc.output, fromBinary(rpc.output, message)), nameOf(rpc));
+    const { seq = "", ts, type = "", data = "" } = Object.fromEntries(rawFields(text));
+    const told = ts === undefined ? data : `{"seq":${seq},"ts":${ts},"data":${data}}`;
+    return `id: ${seq}\nevent: ${JSON.parse(type) as string}\ndata: ${told}\n\n`;
+  });
+  const [replayed] = initial.get("idempotency-replayed");
+  const headers = {
+    "x-request-id": String(initial.get("x-request-id")[0]),
+    "content-type": "text/event-stream",
+    location: `/v1/executions/${String(initial.get("signalbox-execution-id")[0])}`,
+    ...(replayed === undefined ? {} : { "idempotency-replayed": String(replayed) }),
+  };
+  if (frames.length === 0) return { status: 204, headers, text: "", body: {} };
+  return { status: 200, headers, text: frames.join(""), body: {} };
 }
 
 const ended = ["denied", "succeeded", "failed", "timed_out", "cancelled"];

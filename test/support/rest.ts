@@ -119,6 +119,9 @@ const lookEveryMs = 25;
 
 let conformance: Conformance | undefined;
 
+/** The API's document, against which every answer of every door is held. */
+export const apiDocument = (): Conformance => (conformance ??= conformanceTo());
+
 /** @throws Error (from every question) where an answer, or a request that was served, is not as the document says */
 export function createRest(url: () => string, key: string): Rest {
   const ask: Rest["ask"] = async (method, path, { body, headers = {}, signal } = {}) => {
@@ -140,7 +143,7 @@ export function createRest(url: () => string, key: string): Rest {
     const { statusCode: status, headers: told } = answer;
     const json = typeof sent === "string" && (headers["content-type"] ?? "application/json") === "application/json";
     if (method !== "HEAD")
-      (conformance ??= conformanceTo()).check({
+      apiDocument().check({
         method,
         path,
         sent: json ? sent : undefined,
