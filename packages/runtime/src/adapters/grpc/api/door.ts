@@ -1,5 +1,5 @@
 // The services for callers on a gRPC server: the same handlers, rules and words as the HTTP door has.
-import type { MethodDefinition, Server, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { MethodDefinition, Server, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { makeId } from "@signalbox/protocol";
 import type { Service } from "../../../service.ts";
 import type { Gate } from "../../http/admission.ts";
