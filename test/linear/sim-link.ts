@@ -5,6 +5,7 @@ import {
   type Ledger,
   type Unit,
 } from "../../packages/runtime/src/ledger/port.ts";
+import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
 import type { Random } from "../walk/random.ts";
 import type { SimTime } from "../walk/sim-time.ts";
 import type { Books } from "./books.ts";
@@ -131,7 +132,7 @@ export class SimLink {
       openCalls: async function* () {
         yield* store.openCalls();
       },
-      tenants: async () => [{ tenant: "acme", weight: 1, createdAt: 0 }],
+      tenants: async () => [newTenant("acme", 1, 0)],
       keys: async () => keys,
       grants: async () => grants,
       tool: async (tenant: string) => (tenant === "acme" ? tool : undefined),

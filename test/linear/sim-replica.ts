@@ -78,6 +78,7 @@ export class SimReplica {
       limits: hubLimits,
       webhookDoor: shut,
       seal: noSeal,
+      cursorSeal: noSeal,
       store: noStore,
     });
     await runtime.recover();

@@ -106,6 +106,7 @@ export class Corridor {
       limits: { ...hubLimits, ...limits },
       webhookDoor: webhookDoor({ version: "0.0.0", allowPrivate: true }),
       seal: createSeal(Buffer.alloc(32, 7), "webhooks"),
+      cursorSeal: createSeal(Buffer.alloc(32, 7), "cursors"),
       store: lazyStore(join(this.#folder, "store")),
     });
     this.service = this.runtime.service;

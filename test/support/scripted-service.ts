@@ -20,11 +20,12 @@ const principal = (tenant: string, name: string, scopes: Principal["scopes"]): P
   roles: [],
 });
 
-/** By token. Alice may do everything in acme, vic may only read tools there, bob is of another tenant. */
+/** By token. Alice may do everything in acme, vic may only read tools there, bob is of another tenant, and there is the operator. */
 export const scriptedPrincipals: Readonly<Record<string, Principal>> = {
   "alice-token": principal("acme", "user:alice", new Set(["*"] as const)),
   "vic-token": principal("acme", "user:vic", new Set(["tools:read"] as const)),
   "bob-token": principal("beta", "user:bob", new Set(["*"] as const)),
+  "operator-token": principal("platform", "user:operator", new Set(["*"] as const)),
 };
 
 const event = (seq: number, type: ExecutionDetail["events"][number]["type"], dataJson: string) => ({

@@ -120,6 +120,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       limits: options.queueWaitMs === undefined ? hubLimits : { ...hubLimits, queueWaitMs: options.queueWaitMs },
       webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
       seal: createSeal(auditKey(folder), "webhooks"),
+      cursorSeal: createSeal(auditKey(folder), "cursors"),
       store,
       switches: switchesOf(options, log),
       ...retentionOf(options),

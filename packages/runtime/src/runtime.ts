@@ -6,6 +6,7 @@ import { admitWorker } from "./corridor/authenticate.ts";
 import { Approvals } from "./corridor/approvals.ts";
 import { argsOf } from "./corridor/args.ts";
 import { Catalog } from "./corridor/catalog.ts";
+import { pagingWith } from "./corridor/cursors.ts";
 import { Driver, type Consult } from "./corridor/driver.ts";
 import type { ContentStore } from "./corridor/files-ports.ts";
 import { lookAgain, type GovernorPorts } from "./corridor/governor.ts";
@@ -21,13 +22,14 @@ import type { Switches } from "./corridor/switches.ts";
 import { triggersOf } from "./corridor/triggers.ts";
 import { vet } from "./corridor/vet.ts";
 import type { Seal, WebhookDoor } from "./corridor/webhook-ports.ts";
+import { isSeen } from "./corridor/workers.ts";
 import { createWebhooks, type Webhooks } from "./corridor/webhooks.ts";
 import { Hub } from "./dispatch/hub.ts";
 import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
 import { Directory } from "./tenancy/directory.ts";
-import type { Key, Principal } from "./tenancy/types.ts";
+import { platformTenant, type Asked, type Key, type Principal } from "./tenancy/types.ts";
 
 export interface RuntimePorts {
   readonly replica: string;
@@ -42,7 +44,10 @@ export interface RuntimePorts {
   readonly log: Log;
   readonly limits: HubLimits;
   readonly webhookDoor: WebhookDoor;
+  /** For what the ledger keeps shut. */
   readonly seal: Seal;
+  /** For the cursors of lists. */
+  readonly cursorSeal: Seal;
   readonly store: ContentStore;
   /** How long ended calls are kept; left out: for ever. */
   readonly retentionMs?: number;
@@ -127,7 +132,8 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     webhooks: webhooks.service,
     streams,
     reconsider: () => reconsider({ ...governing, driver, approvals, log }),
-    status: () => statusOf(ports, hub, driver, startedAt),
+    status: (asked) => statusOf({ ports, hub, driver, startedAt }, asked),
+    paging: pagingWith(ports.cursorSeal),
   };
   return {
     service: serviceOf(parts),
@@ -173,18 +179,27 @@ function endings({ driver, streams, approvals, webhooks, leaving, retention }: E
   };
 }
 
-function statusOf(ports: RuntimePorts, hub: Hub, driver: Driver, startedAt: number): RuntimeStatus {
+interface StatusParts {
+  readonly ports: RuntimePorts;
+  readonly hub: Hub;
+  readonly driver: Driver;
+  readonly startedAt: number;
+}
+
+/** How busy others are is nobody's business but the operator's. */
+function statusOf({ ports, hub, driver, startedAt }: StatusParts, asked: Asked | undefined): RuntimeStatus {
+  const tenant = asked?.principal.tenant === platformTenant ? undefined : asked?.principal.tenant;
   const reasons: string[] = [];
   if (hub.draining) reasons.push("draining");
   if (driver.failing) reasons.push("ledger_unavailable");
   const calls: Partial<Record<CallState, number>> = {};
   for (const state of callStates) {
     if (isTerminal(state)) continue;
-    const count = hub.countIn(state);
+    const count = hub.countIn(state, tenant);
     if (count > 0) calls[state] = count;
   }
   let workers = 0;
-  for (const session of hub.sessions()) if (session.registered) workers++;
+  for (const { registered, identity } of hub.sessions()) if (registered && isSeen(identity.tenant, tenant)) workers++;
   const { version, replica } = ports;
   return { version, replica, startedAt, ready: reasons.length === 0, draining: hub.draining, reasons, calls, workers };
 }

@@ -158,7 +158,8 @@ export interface Service extends GovernanceService, FilesService, TenantService 
   verifyAudit(asked: Asked): Promise<AuditVerdict>;
   listWorkers(asked: Asked): Promise<readonly WorkerView[]>;
 
-  status(): RuntimeStatus;
+  /** @param asked whose calls and workers are counted; left out, or the platform's: everybody's */
+  status(asked?: Asked): RuntimeStatus;
   /** Prometheus text. */
   metrics(): Promise<string>;
 }

@@ -1,6 +1,7 @@
 // Keys and grants: who may make them, what they may give, how soon they count, and the record that each act leaves.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { asked, Corridor, refusal } from "../../../../test/support/corridor.ts";
+import type { Asked } from "../tenancy/types.ts";
 
 let corridor: Corridor;
 beforeEach(() => {
@@ -127,4 +128,36 @@ test("an act that cannot be stored did not happen", async () => {
   expect((await refusal(corridor.service.createKey(admin, wanted))).code).toBe("ledger_unavailable");
   corridor.ledger.full = false;
   expect(await corridor.service.listKeys(admin)).toEqual([]);
+});
+
+test("how busy others are is not told: status and workers count one's own; the operator's count all", async () => {
+  const other = asked({ tenant: "other", scopes: new Set(["*"]) });
+  const operator = asked({ tenant: "platform", scopes: new Set(["*"]) });
+  for (const tenant of ["platform", "other"]) await corridor.grant(["*"], "user:ann", tenant);
+  await corridor.grant(["*"]);
+  await corridor.tool({ name: "shared" }, "platform");
+  await corridor.tool({ name: "own" }, "other");
+  corridor.worker("w-other", { tenant: "other" });
+  corridor.worker("w-platform", { tenant: "platform", tools: { shared: 4 } });
+  for (const by of [asked(), other, other]) await corridor.invoke({ tool: "shared" }, by);
+  await corridor.invoke({ tool: "own" }, other);
+  await corridor.settle();
+  const told = (by?: Asked) => {
+    const { calls, workers } = corridor.service.status(by);
+    return { calls, workers };
+  };
+  expect(told(admin)).toEqual({ calls: { dispatched: 1 }, workers: 1 });
+  expect(told(other)).toEqual({ calls: { dispatched: 2, queued: 1 }, workers: 2 });
+  expect(told(operator)).toEqual({ calls: { dispatched: 3, queued: 1 }, workers: 2 });
+  expect(told()).toEqual(told(operator));
+  const holding = async (by: Asked) => (await corridor.service.listWorkers(by)).map((one) => [one.workerId, one.holding]);
+  expect(await holding(admin)).toEqual([["w-platform", 1]]);
+  expect(await holding(other)).toEqual([
+    ["w-other", 0],
+    ["w-platform", 2],
+  ]);
+  expect(await holding(operator)).toEqual([
+    ["w-other", 0],
+    ["w-platform", 3],
+  ]);
 });

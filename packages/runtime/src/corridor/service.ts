@@ -1,8 +1,10 @@
 // Binds everything a front door can ask to the functions that do it.
-import type { RuntimeStatus, Service } from "../service.ts";
+import type { Page } from "../ledger/port.ts";
+import type { Asked, RuntimeStatus, Service } from "../service.ts";
 import type { GovernanceService, WebhookService } from "../service-governance.ts";
 import { createGrant, listAudit, listGrants, revokeGrant, verifyAudit, type AdminPorts } from "./admin.ts";
 import { authenticate } from "./authenticate.ts";
+import type { Paging } from "./cursors.ts";
 import { filesService } from "./files-service.ts";
 import type { ContentStore } from "./files-ports.ts";
 import { getApproval, listApprovals, vote } from "./approval-service.ts";
@@ -27,7 +29,8 @@ export interface ServicePorts extends AdminPorts {
   readonly store: ContentStore;
   /** Looks again at the calls that wait; says how many it denied. */
   readonly reconsider: () => Promise<number>;
-  readonly status: () => RuntimeStatus;
+  readonly status: (asked?: Asked) => RuntimeStatus;
+  readonly paging: Paging;
 }
 
 export function serviceOf(ports: ServicePorts): Service {
@@ -39,12 +42,13 @@ export function serviceOf(ports: ServicePorts): Service {
     invoke: (asked, request) => invoke(ports, asked, request),
     getExecution: (asked, id) => getExecution(ports, asked, id),
     listEvents: (asked, id, afterSeq, limit) => listEvents(ports, asked, id, afterSeq, limit),
-    listExecutions: (asked, query) => listExecutions(ports, asked, query),
+    listExecutions: (asked, query) => pagedBy(ports, asked, "calls", query, (one) => listExecutions(ports, asked, one)),
     follow: (asked, id, afterSeq, how) => follow(ports, asked, id, afterSeq, how?.answering === true),
     cancel: (asked, id) => cancel(ports, asked, id),
     resolve: (asked, id, answer) => resolve(ports, asked, id, answer),
     registerTool: (asked, document, options) => registerTool(ports, asked, document, options),
-    listTools: (asked, limit, cursor, query) => listTools(ports, asked, limit, cursor, query),
+    listTools: (asked, limit, cursor, query) =>
+      ports.paging(asked, "tools", cursor, (opened) => listTools(ports, asked, limit, opened, query)),
     getTool: (asked, tool, version) => getTool(ports, asked, tool, version),
     activateTool: (asked, tool, version) => activateTool(ports, asked, tool, version),
     createKey: (asked, key) => createKey(ports, asked, key),
@@ -53,7 +57,8 @@ export function serviceOf(ports: ServicePorts): Service {
     createGrant: (asked, grant) => createGrant(ports, asked, grant),
     listGrants: (asked) => listGrants(ports, asked),
     revokeGrant: (asked, grantId) => revokeGrant(ports, asked, grantId),
-    listAudit: (asked, filter, limit, cursor) => listAudit(ports, asked, filter, limit, cursor),
+    listAudit: (asked, filter, limit, cursor) =>
+      ports.paging(asked, "audit", cursor, (opened) => listAudit(ports, asked, filter, limit, opened)),
     verifyAudit: (asked) => verifyAudit(ports, asked),
     async listWorkers(asked) {
       await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
@@ -64,18 +69,33 @@ export function serviceOf(ports: ServicePorts): Service {
   };
 }
 
+/** For lists whose query holds the cursor. */
+function pagedBy<Query extends { readonly cursor?: string }, T>(
+  { paging }: ServicePorts,
+  asked: Asked,
+  list: string,
+  { cursor, ...query }: Query,
+  read: (query: Query) => Promise<Page<T>>,
+): Promise<Page<T>> {
+  return paging(asked, list, cursor, (opened) =>
+    read({ ...query, ...(opened === undefined ? {} : { cursor: opened }) } as Query),
+  );
+}
+
 function governanceOf(ports: ServicePorts): GovernanceService {
   return {
     ...ports.webhooks,
+    listDeliveries: (asked, filter, limit, cursor) =>
+      ports.paging(asked, "deliveries", cursor, (opened) => ports.webhooks.listDeliveries(asked, filter, limit, opened)),
     publishPolicy: (asked, document, options) => publishPolicy(ports, asked, document, options),
-    listPolicies: (asked, query) => listPolicies(ports, asked, query),
+    listPolicies: (asked, query) => pagedBy(ports, asked, "policies", query, (one) => listPolicies(ports, asked, one)),
     getPolicy: (asked, name, version, platform) => getPolicy(ports, asked, name, version, platform),
     setPolicyStatus: (asked, name, version, status) => setPolicyStatus(ports, asked, name, version, status),
     policyDefaults: (asked) => policyDefaults(ports, asked),
     setPolicyDefault: (asked, project, decision) => setPolicyDefault(ports, asked, project, decision),
     explainPolicy: (asked, question) => explainPolicy(ports, asked, question),
     testPolicies: (asked, cases, candidates) => testPolicies(ports, asked, cases, candidates),
-    listApprovals: (asked, query) => listApprovals(ports, asked, query),
+    listApprovals: (asked, query) => pagedBy(ports, asked, "approvals", query, (one) => listApprovals(ports, asked, one)),
     getApproval: (asked, id) => getApproval(ports, asked, id),
     vote: (asked, id, cast) => vote(ports, asked, id, cast),
     pinTool: (asked, tool, requested) => pinTool(ports, asked, tool, requested),

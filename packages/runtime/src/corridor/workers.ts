@@ -4,19 +4,25 @@ import type { WorkerView } from "../service.ts";
 import { platformTenant, type Principal } from "../tenancy/types.ts";
 import { limits } from "@signalbox/protocol";
 
-/** The tenant's own workers and the platform's. */
+/** The tenant's own workers and the platform's; to whoever asks for nobody, and to the platform itself, all of them. */
+export function isSeen(workerTenant: string, tenant: string | undefined): boolean {
+  return tenant === undefined || tenant === platformTenant || workerTenant === tenant || workerTenant === platformTenant;
+}
+
+/** The tenant's own workers and the platform's; of what the latter hold, its own calls alone are counted. */
 export function workerViews(sessions: Iterable<Session>, principal: Principal, now: number): readonly WorkerView[] {
   const views: WorkerView[] = [];
   for (const session of sessions) {
     const { tenant } = session.identity;
-    if (!session.registered || (tenant !== principal.tenant && tenant !== platformTenant)) continue;
+    if (!session.registered || !isSeen(tenant, principal.tenant)) continue;
+    const held = [...session.holding.values()].filter((one) => isSeen(one.tenant, principal.tenant));
     views.push({
       workerId: session.workerId,
       incarnation: session.incarnation,
       tenant,
       state: session.draining ? "draining" : now - session.lastHeardAt >= limits.workerSilentMs ? "silent" : "ready",
       capacity: session.capacity,
-      holding: session.holding.size,
+      holding: held.length,
       handlers: [...session.handlers.values()].map(({ tool, version, maxConcurrency }) => ({ tool, version, maxConcurrency })),
       connectedAt: session.connectedAt,
       lastHeardAt: session.lastHeardAt,

@@ -62,9 +62,11 @@ export class Hub {
     return busy;
   }
 
-  countIn(state: CallState): number {
+  /** @param tenant whose calls; undefined = everybody's */
+  countIn(state: CallState, tenant?: string): number {
     let count = 0;
-    for (const { live } of this.#state.calls.values()) if (live.call.state === state) count++;
+    for (const { live } of this.#state.calls.values())
+      if (live.call.state === state && (tenant === undefined || live.call.tenant === tenant)) count++;
     return count;
   }
 

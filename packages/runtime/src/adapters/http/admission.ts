@@ -1,6 +1,7 @@
 // Who may ask: the scope that a route wants, for every door in the same words.
+import { SignalboxError } from "@signalbox/protocol";
 import type { Asked, Service } from "../../service.ts";
-import type { Scope } from "../../tenancy/types.ts";
+import { platformTenant, type Scope } from "../../tenancy/types.ts";
 import { hasScope, missingScope } from "./auth.ts";
 import type { GuardedRoute } from "./routes/route.ts";
 
@@ -25,4 +26,12 @@ export async function requireScope(
   if (scopes.some((one) => hasScope(asked.principal, one))) return;
   await onForbidden(asked, scopes[0], route);
   throw missingScope(scopes);
+}
+
+/** @throws SignalboxError forbidden for a key of any tenant but the platform's */
+export function requireOperator({ principal }: Asked): void {
+  if (principal.tenant === platformTenant) return;
+  throw new SignalboxError("forbidden", "this concerns every tenant, and is for the platform's operator: use a key of the tenant platform", {
+    details: { reason: "operator_only" },
+  });
 }

@@ -242,12 +242,14 @@ describe("what is open to everybody", () => {
     expect(heard.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
-  test.each([{ host: "0.0.0.0" }, { metricsOpen: false }])("metrics ask for usage:read with %j", async (options) => {
+  test.each([{ host: "0.0.0.0" }, { metricsOpen: false }])("metrics count for every tenant: with %j they are the operator's, with the scope usage:read", async (options) => {
     const door = await openDoor({}, options);
     expect((await door.ask("GET", "/metrics", { token: null })).status).toBe(401);
     const vic = await door.ask("GET", "/metrics", { token: "vic-token" });
     expect(errorOf(vic)["details"]).toMatchObject({ missing_scope: "usage:read" });
-    expect((await door.ask("GET", "/metrics")).text).toBe("tool_executions_total 7\n");
+    const alice = await door.ask("GET", "/metrics");
+    expect([alice.status, errorOf(alice)["details"]]).toEqual([403, { reason: "operator_only" }]);
+    expect((await door.ask("GET", "/metrics", { token: "operator-token" })).text).toBe("tool_executions_total 7\n");
   });
 
   test("metrics can be opened beyond loopback on purpose", async () => {

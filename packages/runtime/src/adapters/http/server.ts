@@ -6,7 +6,7 @@ import { limits, makeId, SignalboxError } from "@signalbox/protocol";
 import { isLoopback } from "../system/exposure.ts";
 import type { Service } from "../../service.ts";
 import type { Scope } from "../../tenancy/types.ts";
-import { requireScope } from "./admission.ts";
+import { requireOperator, requireScope } from "./admission.ts";
 import type { Gate } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { bearerToken } from "./auth.ts";
@@ -168,7 +168,7 @@ function addOpen(app: FastifyInstance, door: Door, route: OpenRoute, scope: Scop
     url: route.path,
     // Load balancers and uptime checks like to ask with HEAD.
     exposeHeadRoute: true,
-    ...(scope === undefined ? {} : { onRequest: (request: FastifyRequest) => admit(door, request, scope) }),
+    ...(scope === undefined ? {} : { onRequest: (request: FastifyRequest) => admitTo(door, route, request, scope) }),
     handler: async (request, reply) => {
       const answer = await route.answer(door.service, request.raw);
       sendAnswer(door, answer, request, reply);
@@ -190,6 +190,11 @@ function addGuarded(app: FastifyInstance, door: Door, route: GuardedRoute): void
       return reply;
     },
   });
+}
+
+async function admitTo(door: Door, route: OpenRoute, request: FastifyRequest, scope: Scope): Promise<void> {
+  await admit(door, request, scope);
+  if (route.operatorOffLoopback === true) requireOperator(askedBy(passageOf(request)));
 }
 
 /** Credential first, then scope; both before a byte of the body is read. */

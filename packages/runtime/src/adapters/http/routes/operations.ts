@@ -40,8 +40,8 @@ async function listWorkers({ service, asked, query }: Ask): Promise<Answer> {
   return pageById(await service.listWorkers(asked), (worker) => worker.workerId, workerView, part);
 }
 
-async function status({ service }: Ask): Promise<Answer> {
-  return jsonAnswer(200, statusView(service.status()));
+async function status({ service, asked }: Ask): Promise<Answer> {
+  return jsonAnswer(200, statusView(service.status(asked)));
 }
 
 const auditOperation: Operation = {
@@ -128,12 +128,13 @@ export const openRoutes: readonly OpenRoute[] = [
       return jsonAnswer(ready ? 200 : 503, { ready, reasons });
     },
   },
-  /** Labels name tools and tenants, so beyond the machine itself a credential is asked for. */
+  /** They count for all tenants and name their tools, so beyond the machine itself they are the operator's. */
   {
     method: "GET",
     path: "/metrics",
     scope: null,
     scopeOffLoopback: "usage:read",
+    operatorOffLoopback: true,
     operation: {
       id: "getMetrics",
       tag: "operations",

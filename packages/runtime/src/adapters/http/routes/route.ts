@@ -47,6 +47,8 @@ export interface OpenRoute {
   readonly scope: null;
   /** Set where the route is open on a loopback listener only; elsewhere it asks for this scope. */
   readonly scopeOffLoopback?: Scope;
+  /** Set where that must be a key of the platform. */
+  readonly operatorOffLoopback?: true;
   /** Null: a page for people, no part of the API. */
   readonly operation: Operation | null;
   readonly answer: (service: Service, message: RequestHead) => Promise<Answer>;
