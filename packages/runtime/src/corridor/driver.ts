@@ -3,7 +3,8 @@ import { boxNotProvisioned, timeInWords, type RuntimeMessage, type WorkerMessage
 import type { CachedResult, Happening, StepResult } from "../call/machine.ts";
 import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
-import type { Admission, Hub } from "../dispatch/hub.ts";
+import type { Admission } from "../dispatch/admission.ts";
+import type { Hub } from "../dispatch/hub.ts";
 import type { Clearance, HubOutput, ResultCheck, ToolFacts, WorkerIdentity } from "../dispatch/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";

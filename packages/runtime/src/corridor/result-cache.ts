@@ -1,7 +1,8 @@
 // The result cache: calls of a pure tool that may be answered with the result of an earlier one, whose row is the cache.
 import type { CallIdentity, Decision } from "../call/types.ts";
 import type { CachedResult } from "../call/machine.ts";
-import type { Admission, Hub } from "../dispatch/hub.ts";
+import type { Admission } from "../dispatch/admission.ts";
+import type { Hub } from "../dispatch/hub.ts";
 import type { CommitOutcome, Ledger } from "../ledger/port.ts";
 import type { ToolVersion } from "../registry/types.ts";
 import type { Driver } from "./driver.ts";

@@ -2,17 +2,19 @@
 import type { Result, WorkerMessage } from "@signalbox/protocol";
 import { admit, answered, deny, park } from "../call/admit.ts";
 import { leaseOf } from "../call/lease-of.ts";
-import type { CachedResult, EditedArgs, Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import type { CachedResult, Effect, Happening, Live, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isTerminal, type Attempt, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
+import { isTerminal, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
+import type { Admission } from "./admission.ts";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { isCapped } from "./occupancy.ts";
 import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
-import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, workerTenantOf, type HubState } from "./state.ts";
+import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
+import { hadLease, type StoredCall } from "./stored-call.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
 import type {
   CapBook,
@@ -482,30 +484,8 @@ export class Hub {
   }
 }
 
-/** A call that has passed all stages before its admission. */
-export interface Admission {
-  readonly identity: CallIdentity;
-  /** Nulls for optional fields, taken out or replaced by the default. */
-  readonly edited: EditedArgs | null;
-  readonly facts: ToolFacts;
-  readonly clearance: Clearance;
-  readonly beside?: Beside | undefined;
-}
-
 /** Of no epoch that ever was. */
 const noClearance: Clearance = { epoch: -1, until: 0 };
-
-/** What the ledger has of one call. */
-export interface StoredCall {
-  readonly row: Call;
-  readonly attempts: readonly Attempt[];
-}
-
-function hadLease(session: Session, { row, attempts }: StoredCall, fence: number): boolean {
-  if (workerTenantOf(row) !== session.identity.tenant) return false;
-  const attempt = attempts.find((one) => one.fence === fence);
-  return attempt !== undefined && attempt.workerId === session.workerId && attempt.incarnation === session.incarnation;
-}
 
 function must(result: StepResult): Extract<StepResult, { ok: true }> {
   if (!result.ok) throw new Error(`the call machine refused its own first step: ${result.reason}`);
