@@ -28,7 +28,7 @@ export function isTerminal(block: Block): boolean {
 }
 
 /** A program that does not end by itself, whether or not its command says `&`. */
-const staysRunning = /&\s*$|^(?:\w+=\S+ )*(?:npx )?signalbox (?:dev|worker)\b/;
+const staysRunning = /&(?: \w+=\$!)?\s*$|^(?:\w+=\S+ )*(?:npx )?signalbox (?:dev|worker)\b/;
 const isRuntime = /\bsignalbox dev\b/;
 const isUp = (printed: readonly string[]): boolean =>
   printed.some((line) => line.startsWith("signalbox is running") || line.startsWith('{"ready":true'));

@@ -8,9 +8,6 @@ import { isTerminal } from "./page.ts";
 
 const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md"];
 
-/** Older pages, to be brought under it one by one. */
-const older = ["operating"];
-
 /** Pages that others name already. */
 const coming = [
   "docs/limits.md",
@@ -23,9 +20,7 @@ const coming = [
 
 /** Paths from the root of the repository. */
 export function allPages(): readonly string[] {
-  const inDocs = readdirSync(join(repo, "docs")).filter(
-    (name) => name.endsWith(".md") && !older.includes(name.slice(0, -3)),
-  );
+  const inDocs = readdirSync(join(repo, "docs")).filter((name) => name.endsWith(".md"));
   return [
     ...topPages.filter((name) => existsSync(join(repo, name))),
     ...inDocs.toSorted().map((name) => `docs/${name}`),

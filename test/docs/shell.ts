@@ -85,7 +85,7 @@ export async function openShell(): Promise<Shell> {
     },
     async start(command) {
       const logFile = nextLog();
-      await tell(command.trimEnd().endsWith("&") ? command : `${command} &`, logFile);
+      await tell(/&(?: \w+=\$!)?\s*$/.test(command) ? command : `${command} &`, logFile);
       const printed = (): readonly string[] => readLog(logFile);
       return {
         printed,
