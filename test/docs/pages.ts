@@ -10,7 +10,7 @@ const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md"];
 
 /** Pages that others name already. */
 const coming = [
-  "docs/limits.md",
+  "docs/sandboxes.md",
   "docs/grpc.md",
   "docs/api.md",
   "docs/cli.md",
