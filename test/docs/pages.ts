@@ -13,7 +13,6 @@ const coming = [
   "docs/sandboxes.md",
   "docs/grpc.md",
   "docs/api.md",
-  "docs/cli.md",
   "docs/tenancy.md",
   "docs/rate-limits.md",
 ];

@@ -29,6 +29,7 @@ import { examples } from "./examples.ts";
 import { exitCodes, exitCodesHelp } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { reportUsage } from "./failure.ts";
+import { groupOf } from "./groups.ts";
 import type { Io } from "./io.ts";
 import { runsWith } from "./session.ts";
 import type { Result } from "./session.ts";
@@ -85,27 +86,28 @@ function buildProgram(io: Io, result: Result, json: boolean): Command {
     addDev,
     addInit,
     addValidate,
-    addStatus,
-    addTools,
+    addDoctor,
+    addWorker,
     addRun,
     addCalls,
     addApprovals,
+    addFiles,
+    addTools,
     addPolicies,
     addFreeze,
-    addWorkers,
     addTenants,
     addProjects,
     addKeys,
     addGrants,
-    addWebhooks,
+    addStatus,
+    addWorkers,
     addAudit,
-    addWorker,
-    addDoctor,
-    addFiles,
+    addWebhooks,
   ])
     add(program, runs);
   addCompletion(program, runs);
   addHelp(program, runs);
+  for (const command of program.commands) command.helpGroup(groupOf(command.name()));
   const tree = treeOf(program);
   sameManners(program, [], (text, path, usage) => {
     const line = wrongLine(text, tree, path, usage);
