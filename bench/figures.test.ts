@@ -1,6 +1,6 @@
 // Verdicts on evidence written by hand: what passes, what misses, and that nothing is left out.
 import { expect, test } from "vitest";
-import { specs, type Evidence, type Figure } from "./figures.ts";
+import { specs, specsFor, type Evidence, type Figure } from "./figures.ts";
 import type { Measured } from "./rounds.ts";
 
 const nothing: Evidence = { measured: [], failures: new Map(), peers: new Set() };
@@ -137,6 +137,13 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     "box.wasm.alive",
     "box.beside",
     "idle.rss",
+    "history.1m",
+    "history.get",
+    "history.list",
+    "history.list.status",
+    "history.audit",
+    "history.start",
+    "history.append",
   ]);
   expect(judged.filter(({ ok }) => ok === true)).toEqual([]);
   expect(judge("echo.sqlite.c1", evidence).reason).toBe("signalbox: exit code 1");
@@ -231,4 +238,24 @@ test("streams: the first byte by its p95, the flood by its rate and by what the 
   expect(judge("stream.rate", at({ seconds: 20.1 }))).toMatchObject({ ok: false, reason: expect.stringMatching(/^49\.8 MB\/s; 1000 MB came/) as string });
   expect(judge("stream.rate", at({ residentAfter: 364.1e6 }))).toMatchObject({ ok: false, reason: expect.stringMatching(/^the runtime grew by 64\.1 MB; /) as string });
   expect(judge("stream.beside", at())).toMatchObject({ value: 94.5, ok: null, reason: "echo calls while the flood ran; alone p50 2.00 ms, p95 3.00 ms" });
+});
+
+test("what takes very long is measured only where it is asked for by name", () => {
+  const names = (prefix: string): readonly string[] => specsFor(prefix).map(({ figure }) => figure);
+  expect(names("").filter((name) => name.startsWith("history."))).toEqual([]);
+  expect(names("")).toContain("door.grpc.many.c128");
+  expect(names("history.1m")).toEqual(["history.1m"]);
+  expect(names("history")).toEqual([
+    "history.1m",
+    "history.get",
+    "history.list",
+    "history.list.status",
+    "history.audit",
+    "history.list.tool",
+    "history.list.principal",
+    "history.audit.principal",
+    "history.start",
+    "history.append",
+    "history.bytes",
+  ]);
 });

@@ -1,13 +1,31 @@
 // The figures: what each one needs, its target, and the verdict on what was measured.
 import { boxFigures, type BoxEvidence, type BoxLane } from "./box-figures.ts";
+import { doorFigures } from "./door-figures.ts";
+import { historyFigures } from "./history-figures.ts";
+import type { HistoryTimings } from "./history.ts";
 import type { PolicyTimings } from "./policy-10k.ts";
 import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
 import type { Lookups } from "./registry.ts";
 import type { Measured } from "./rounds.ts";
-import { seriesOf, type Series } from "./series.ts";
+import { seriesOf } from "./series.ts";
 import type { StreamTimings } from "./streams.ts";
-import { percentile } from "./statistics.ts";
 import type { SubjectName } from "./subjects.ts";
+import {
+  cpuText,
+  errorsText,
+  floorLatencies,
+  inMemory,
+  latencies,
+  missing,
+  noLatencies,
+  pairAt,
+  round,
+  show,
+  sortedMs,
+  verdict,
+  whyMissing,
+  type Judged,
+} from "./verdict.ts";
 
 /** One line of the report; latencies in ms unless the figure's own unit is another time. */
 export interface Figure {
@@ -23,7 +41,9 @@ export interface Figure {
   readonly p99: number | null;
   readonly max: number | null;
   readonly errors: number;
-  /** The same figure of the floor, from the same rounds. */
+  /** CPU time of the process under test, µs a call. */
+  readonly cpu_us?: number;
+  /** The same figure of the floor, from the same rounds; of a door the first one's, of a history the one without. */
   readonly floor?: Readonly<Record<string, number>>;
   /** value / floor's value. */
   readonly ratio?: number;
@@ -33,7 +53,7 @@ export interface Figure {
 }
 
 /** What is measured apart from the others, and can break down by itself. */
-export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | BoxLane;
+export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "history" | BoxLane;
 
 export interface Evidence {
   readonly measured: readonly Measured[];
@@ -43,6 +63,7 @@ export interface Evidence {
   readonly policies?: readonly PolicyTimings[];
   readonly streams?: StreamTimings;
   readonly boxes?: BoxEvidence;
+  readonly history?: Omit<HistoryTimings, "measured" | "failures">;
   /** Why a subject has no (or not all) slices. */
   readonly failures: ReadonlyMap<Lane, string>;
   /** Peers found on this machine. */
@@ -59,7 +80,9 @@ export interface Spec {
   readonly needsPolicies?: true;
   readonly needsStreams?: true;
   readonly needsBoxes?: BoxLane;
-  readonly judge: (evidence: Evidence) => Omit<Figure, "figure">;
+  /** Takes minutes: measured only where it is asked for by name. */
+  readonly needsHistory?: true;
+  readonly judge: (evidence: Evidence) => Judged;
 }
 
 const concurrencies = [1, 16, 128] as const;
@@ -91,6 +114,7 @@ export const specs: readonly Spec[] = [
   ...[1, 16].map((c) => ({ figure: `dispatch.p95.c${c}`, needs: ours(c), judge: judgeDispatch(c) })),
   { figure: "cpu.per_call", needs: both(128), judge: judgeCpu },
   ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites(c) })),
+  ...doorFigures,
   { figure: "policy.10k", needs: [], needsPolicies: true, judge: judgePolicies },
   { figure: "registry.100k", needs: [], needsRegistry: true, judge: judgeRegistry },
   { figure: "stream.first", needs: [], needsStreams: true, judge: judgeStreamFirst },
@@ -103,7 +127,13 @@ export const specs: readonly Spec[] = [
     judge: ({ boxes = {}, failures }: Evidence) => judge(boxes, (of) => failures.get(of) ?? "not measured"),
   })),
   { figure: "idle.rss", needs: [], needsIdle: true, judge: judgeIdle },
+  ...historyFigures,
 ];
+
+/** @param prefix of the figures' names; without one, all but those that take too long to be measured unasked */
+export function specsFor(prefix: string): readonly Spec[] {
+  return specs.filter(({ figure, needsHistory }) => figure.startsWith(prefix) && (prefix !== "" || needsHistory !== true));
+}
 
 function ours(concurrency: number): Spec["needs"] {
   return [{ subject: "signalbox", concurrency }];
@@ -134,9 +164,9 @@ function informational(figure: string, subject: SubjectName, concurrency: number
   };
 }
 
-function judgeLatency(evidence: Evidence): Omit<Figure, "figure"> {
+function judgeLatency(evidence: Evidence): Judged {
   const target = `p50 <= ${p50RatioMax} x floor, p95 <= ${p95RatioMax} x floor`;
-  const pair = pairAt(evidence, 1);
+  const pair = pairAt(evidence, 1, "signalbox", "floor");
   if (typeof pair === "string") return missing("ms", target, false, pair);
   const { series, floor } = pair;
   const p50Ratio = series.p50 / floor.p50;
@@ -164,7 +194,7 @@ function judgeThroughput(concurrency: number): Spec["judge"] {
   return (evidence) => {
     const ratioMin = throughputRatioMin[concurrency] ?? 1;
     const target = `calls/s >= ${ratioMin} x floor`;
-    const pair = pairAt(evidence, concurrency);
+    const pair = pairAt(evidence, concurrency, "signalbox", "floor");
     if (typeof pair === "string") return missing("calls/s", target, false, pair);
     const { series, floor } = pair;
     const ratio = series.callsPerSecond / floor.callsPerSecond;
@@ -232,9 +262,9 @@ function judgeDispatch(concurrency: number): Spec["judge"] {
   };
 }
 
-function judgeCpu(evidence: Evidence): Omit<Figure, "figure"> {
+function judgeCpu(evidence: Evidence): Judged {
   const target = `<= ${cpuRatioMax} x floor at c=128`;
-  const pair = pairAt(evidence, 128);
+  const pair = pairAt(evidence, 128, "signalbox", "floor");
   if (typeof pair === "string") return missing("us", target, false, pair);
   const { series, floor } = pair;
   if (series.cpuPerCall === undefined || floor.cpuPerCall === undefined)
@@ -270,7 +300,7 @@ function judgeWrites(concurrency: number): Spec["judge"] {
   };
 }
 
-function judgeIdle({ idleResidentBytes, failures }: Evidence): Omit<Figure, "figure"> {
+function judgeIdle({ idleResidentBytes, failures }: Evidence): Judged {
   const target = `< ${idleResidentMbMax} MB`;
   if (idleResidentBytes === undefined) return missing("MB", target, false, failures.get("idle") ?? "not measured");
   const value = idleResidentBytes / 1e6;
@@ -281,7 +311,7 @@ function judgeIdle({ idleResidentBytes, failures }: Evidence): Omit<Figure, "fig
 }
 
 /** The spread that the index handles worst is the figure. */
-function judgePolicies({ policies = [], failures }: Evidence): Omit<Figure, "figure"> {
+function judgePolicies({ policies = [], failures }: Evidence): Judged {
   const target = `p95 < ${policyP95MsMax} ms`;
   const worst = policies.toSorted((one, other) => other.p95 - one.p95)[0];
   if (worst === undefined) return missing("ms", target, false, failures.get("policies") ?? "not measured");
@@ -293,7 +323,7 @@ function judgePolicies({ policies = [], failures }: Evidence): Omit<Figure, "fig
   ]);
 }
 
-function judgeRegistry({ registry, failures }: Evidence): Omit<Figure, "figure"> {
+function judgeRegistry({ registry, failures }: Evidence): Judged {
   const target = `p95 < ${lookupP95MsMax} ms`;
   if (registry === undefined) return missing("ms", target, false, failures.get("registry") ?? "not measured");
   const { n, p50, p95, p99, max, wrong, versions } = registry;
@@ -307,7 +337,7 @@ function judgeRegistry({ registry, failures }: Evidence): Omit<Figure, "figure">
   );
 }
 
-function judgeStreamFirst({ streams, failures }: Evidence): Omit<Figure, "figure"> {
+function judgeStreamFirst({ streams, failures }: Evidence): Judged {
   const target = `p95 < ${streamFirstP95MsMax} ms`;
   if (streams === undefined) return missing("ms", target, false, failures.get("streams") ?? "not measured");
   const told = sortedMs(streams.firstMs);
@@ -316,7 +346,7 @@ function judgeStreamFirst({ streams, failures }: Evidence): Omit<Figure, "figure
   ]);
 }
 
-function judgeStreamRate({ streams, failures }: Evidence): Omit<Figure, "figure"> {
+function judgeStreamRate({ streams, failures }: Evidence): Judged {
   const target = `>= ${streamMbPerSecondMin} MB/s, resident memory + <= ${streamGrowthMbMax} MB`;
   if (streams === undefined) return missing("MB/s", target, false, failures.get("streams") ?? "not measured");
   const { bytes, seconds, residentBefore, residentAfter, residentPeak, lost } = streams.flood;
@@ -332,7 +362,7 @@ function judgeStreamRate({ streams, failures }: Evidence): Omit<Figure, "figure"
   return { ...judged, reason: judged.reason === undefined ? told : `${judged.reason}; ${told}` };
 }
 
-function tellStreamBeside({ streams, failures }: Evidence): Omit<Figure, "figure"> {
+function tellStreamBeside({ streams, failures }: Evidence): Judged {
   if (streams === undefined) return missing("ms", null, null, failures.get("streams") ?? "not measured");
   const told = sortedMs(streams.besideMs);
   const alone = sortedMs(streams.aloneMs);
@@ -340,75 +370,6 @@ function tellStreamBeside({ streams, failures }: Evidence): Omit<Figure, "figure
   return { ...told, value: told.p95, unit: "ms", target: null, ok: null, reason };
 }
 
-function sortedMs(sorted: readonly number[]): Pick<Figure, "n" | "p50" | "p95" | "p99" | "max" | "errors"> {
-  const at = (share: number): number | null => {
-    const value = percentile(sorted, share);
-    return value === undefined ? null : round(value);
-  };
-  return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1), errors: 0 };
-}
-
-/** Both sides of a ratio, or why there is none. */
-function pairAt(evidence: Evidence, concurrency: number): { readonly series: Series; readonly floor: Series } | string {
-  const series = seriesOf(evidence.measured, "signalbox", concurrency);
-  const floor = seriesOf(evidence.measured, "floor", concurrency);
-  if (series === undefined) return whyMissing(evidence, "signalbox");
-  return floor === undefined ? whyMissing(evidence, "floor") : { series, floor };
-}
-
-function whyMissing({ failures, measured }: Evidence, subject: SubjectName): string {
-  const failure = failures.get(subject);
-  if (failure !== undefined) return `${subject}: ${failure}`;
-  const codes = measured.filter((slice) => slice.subject === subject).map((slice) => Object.keys(slice.errorCodes));
-  return `${subject}: no call succeeded (${[...new Set(codes.flat())].join(", ") || "no slice was run"})`;
-}
-
-function verdict(
-  figure: Omit<Figure, "figure" | "ok" | "reason">,
-  faults: readonly (string | false | undefined)[],
-): Omit<Figure, "figure"> {
-  const found = faults.filter((fault) => fault !== false && fault !== undefined);
-  return found.length === 0 ? { ...figure, ok: true } : { ...figure, ok: false, reason: found.join("; ") };
-}
-
-function missing(unit: string, target: string | null, ok: false | null, reason: string): Omit<Figure, "figure"> {
-  return { value: null, unit, target, ok, n: 0, p50: null, p95: null, p99: null, max: null, errors: 0, reason };
-}
-
-function latencies(series: Series): Pick<Figure, "n" | "p50" | "p95" | "p99" | "max" | "errors"> {
-  return { n: series.calls, ...floorLatencies(series), errors: series.errors };
-}
-
-function noLatencies(series: Series): Pick<Figure, "n" | "p50" | "p95" | "p99" | "max" | "errors"> {
-  return { n: series.calls, p50: null, p95: null, p99: null, max: null, errors: series.errors };
-}
-
-function floorLatencies(series: Series): { p50: number; p95: number; p99: number; max: number } {
-  return { p50: round(series.p50), p95: round(series.p95), p99: round(series.p99), max: round(series.max) };
-}
-
-function errorsText({ errors, errorCodes }: Series): string | undefined {
-  if (errors === 0) return undefined;
-  const codes = Object.entries(errorCodes).map(([code, count]) => `${code} ${count}`);
-  return `${errors} errors: ${codes.join(", ")}`;
-}
-
-function cpuText(series: Series, floor: Series): string {
-  return `CPU a call ${show(series.cpuPerCall ?? Number.NaN)} us, floor ${show(floor.cpuPerCall ?? Number.NaN)} us`;
-}
-
-function inMemory({ memoryFileSystem }: Evidence): string | undefined {
-  return memoryFileSystem === undefined ? undefined : `the data lies on ${memoryFileSystem}, where no fsync is real`;
-}
-
 function finiteMs(seconds: number): number | null {
   return Number.isFinite(seconds) ? round(seconds * 1_000) : null;
-}
-
-function round(value: number): number {
-  return Math.round(value * 1_000) / 1_000;
-}
-
-function show(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

@@ -1,13 +1,14 @@
 // The load process: keeps a fixed number of calls in flight and times every one of them.
 import { performance } from "node:perf_hooks";
-import { Client, type Dispatcher } from "undici";
+import type { Caller } from "./callers.ts";
+import { openGrpc } from "./load-grpc.ts";
+import { openHttp } from "./load-http.ts";
 import { cpuTimeUs } from "./procfs.ts";
 import type { FromLoad, SliceRequest, SliceResult, ToLoad } from "./slice.ts";
 import { percentile } from "./statistics.ts";
 
 /** A dead server would make errors at full speed; nothing is learnt after this many. */
 const errorsMax = 5_000;
-const answerTimeoutMs = 30_000;
 
 interface Tally {
   readonly latenciesUs: number[];
@@ -16,55 +17,19 @@ interface Tally {
   started: number;
 }
 
-/** One request on one connection; resolves with undefined when the answer is good, else with an error code. */
-function call(client: Client, options: Dispatcher.DispatchOptions, expected: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    let status = 0;
-    let text = "";
-    client.dispatch(options, {
-      // The client insists on this method.
-      onRequestStart() {},
-      onResponseStart(_controller, statusCode) {
-        status = statusCode;
-      },
-      onResponseData(_controller, chunk) {
-        text += chunk.toString("latin1");
-      },
-      onResponseEnd() {
-        resolve(status === 200 && text.includes(expected) ? undefined : errorCode(status, text));
-      },
-      onResponseError(_controller, error) {
-        resolve("code" in error ? String(error.code) : error.name);
-      },
-    });
-  });
-}
-
-function errorCode(status: number, text: string): string {
-  const code = /"code"\s*:\s*"(\w+)"/.exec(text)?.[1];
-  return code ?? (status === 200 ? "unexpected_answer" : `http_${status}`);
-}
-
 async function drive(
-  clients: readonly Client[],
-  request: SliceRequest,
+  callers: readonly Caller[],
   until: SliceRequest["until"],
 ): Promise<{ readonly tally: Tally; readonly elapsedMs: number }> {
-  const options: Dispatcher.DispatchOptions = {
-    method: "POST",
-    path: request.path,
-    headers: request.headers,
-    body: request.body,
-  };
   const tally: Tally = { latenciesUs: [], errorCodes: {}, errors: 0, started: 0 };
   const startedAt = performance.now();
   const endsAt = "durationMs" in until ? startedAt + until.durationMs : Infinity;
   const callsMax = "calls" in until ? until.calls : Infinity;
-  async function keepCalling(client: Client): Promise<void> {
+  async function keepCalling(call: Caller): Promise<void> {
     while (performance.now() < endsAt && tally.started < callsMax && tally.errors < errorsMax) {
       tally.started += 1;
       const sentAt = performance.now();
-      const code = await call(client, options, request.expect);
+      const code = await call();
       if (code === undefined) {
         tally.latenciesUs.push((performance.now() - sentAt) * 1_000);
       } else {
@@ -73,7 +38,7 @@ async function drive(
       }
     }
   }
-  await Promise.all(clients.map(keepCalling));
+  await Promise.all(callers.map(keepCalling));
   return { tally, elapsedMs: performance.now() - startedAt };
 }
 
@@ -98,23 +63,21 @@ function summarise(tally: Tally, elapsedMs: number, cpuUs: number | undefined): 
 let measure: () => void = () => undefined;
 
 async function runSlice(request: SliceRequest): Promise<SliceResult> {
-  const clients = Array.from(
-    { length: request.concurrency },
-    () => new Client(request.origin, { pipelining: 1, headersTimeout: answerTimeoutMs, bodyTimeout: answerTimeoutMs }),
-  );
+  const { door, concurrency } = request;
+  const open = door.via === "http" ? openHttp(door, concurrency) : openGrpc(door, concurrency);
   try {
-    await drive(clients, request, { durationMs: request.warmUpMs });
+    await drive(open.callers, { durationMs: request.warmUpMs });
     const go = new Promise<void>((resolve) => {
       measure = resolve;
     });
     tell({ type: "warm" });
     await go;
     const cpuBefore = request.pid === undefined ? undefined : cpuTimeUs(request.pid);
-    const { tally, elapsedMs } = await drive(clients, request, request.until);
+    const { tally, elapsedMs } = await drive(open.callers, request.until);
     const cpuUs = request.pid === undefined || cpuBefore === undefined ? undefined : cpuTimeUs(request.pid) - cpuBefore;
     return summarise(tally, elapsedMs, cpuUs);
   } finally {
-    await Promise.all(clients.map((client) => client.destroy()));
+    await open.close();
   }
 }
 

@@ -4,7 +4,8 @@ import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { BoxEvidence, BoxLane } from "./box-figures.ts";
 import { cleanUp, cleanUpOnExit, makeFolder, startNode } from "./children.ts";
-import { specs, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
+import { specs, specsFor, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
+import { timeHistory, type HistoryPlan } from "./history.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
 import { timePolicies } from "./policy-10k.ts";
 import { residentBytes } from "./procfs.ts";
@@ -12,7 +13,7 @@ import type { Lookups } from "./registry.ts";
 import { jsonLine, table } from "./report.ts";
 import { median } from "./statistics.ts";
 import { timeStreams } from "./streams.ts";
-import { runRounds, type RoundsPlan } from "./rounds.ts";
+import { runRounds, type Rounds, type RoundsPlan } from "./rounds.ts";
 import { startFloor, startHttp, startRuntime, startSignalbox, type Subject, type SubjectName } from "./subjects.ts";
 
 export interface BenchOptions {
@@ -41,19 +42,28 @@ const streams = {
   quick: { firsts: 60, warmUpFloods: 8, floods: 12 },
 };
 const boxes = { full: { runs: 200, atOnce: 200 }, quick: { runs: 25, atOnce: 40 } };
+/** Two subjects at one concurrency: there is time for more rounds than the others have. */
+const histories: Readonly<Record<"full" | "quick", HistoryPlan>> = {
+  full: { calls: 1_000_000, rounds: { ...pace.full, rounds: 9 }, starts: 5, reads: 200 },
+  quick: { calls: 50_000, rounds: pace.quick, starts: 3, reads: 30 },
+};
 /** Guests rest between runs, so that what is made for the next one is made before it. */
 const boxesTimeoutMs = 600_000;
 const repo = join(import.meta.dirname, "..");
 
-const starters: Readonly<Record<SubjectName, (parent: string) => Promise<Subject>>> = {
-  http: startHttp,
-  floor: startFloor,
-  signalbox: startSignalbox,
-};
+/** By the processes that they share. The long history and what is beside it start for themselves. */
+const starters: readonly {
+  readonly names: readonly SubjectName[];
+  readonly start: (parent: string) => Promise<readonly Subject[]>;
+}[] = [
+  { names: ["http"], start: async () => [await startHttp()] },
+  { names: ["floor"], start: async (parent) => [await startFloor(parent)] },
+  { names: ["signalbox", "grpc", "many"], start: startSignalbox },
+];
 
 /** @returns the exit code */
 export async function bench(options: BenchOptions): Promise<number> {
-  const wanted = specs.filter((spec) => spec.figure.startsWith(options.only));
+  const wanted = specsFor(options.only);
   if (wanted.length === 0) {
     process.stderr.write(
       `no figure begins with "${options.only}"; there are: ${specs.map((spec) => spec.figure).join(" ")}\n`,
@@ -99,32 +109,39 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
       })
     : undefined;
   const timedBoxes = await timeBoxes(wanted, parent, how, orFailure);
+  const history = wanted.some((spec) => spec.needsHistory)
+    ? await orFailure("history", () => timeHistory(parent, histories[how], note))
+    : undefined;
   const lanes: { readonly subject: Subject; readonly concurrencies: readonly number[] }[] = [];
-  for (const name of ["http", "floor", "signalbox"] as const) {
-    const concurrencies = concurrenciesNeeded(wanted, name);
-    if (concurrencies.length === 0) continue;
-    const subject = await orFailure(name, () => starters[name](parent));
-    if (subject !== undefined) lanes.push({ subject, concurrencies });
+  for (const { names, start } of starters) {
+    if (!names.some((name) => concurrenciesNeeded(wanted, name).length > 0)) continue;
+    const subjects = await orFailure(names, () => start(parent));
+    for (const subject of subjects ?? []) {
+      const concurrencies = concurrenciesNeeded(wanted, subject.name);
+      if (concurrencies.length > 0) lanes.push({ subject, concurrencies });
+    }
   }
   const plan: RoundsPlan = { ...pace[how], lanes };
-  const { measured, failures: broken } = await runRounds(plan, note);
+  const rounds = lanes.length === 0 ? nothingMeasured : await runRounds(plan, note);
   return {
-    measured,
+    measured: [...rounds.measured, ...(history?.measured ?? [])],
     ...(idleResidentBytes === undefined ? {} : { idleResidentBytes }),
     ...(registry === undefined ? {} : { registry }),
     ...(policies === undefined ? {} : { policies }),
     ...(timedStreams === undefined ? {} : { streams: timedStreams }),
     boxes: timedBoxes,
-    failures: new Map([...failures, ...broken]),
+    ...(history === undefined ? {} : { history }),
+    failures: new Map([...failures, ...rounds.failures, ...(history?.failures ?? [])]),
     peers: peersHere(),
   };
 
-  async function orFailure<T>(name: Lane, start: () => Promise<T>): Promise<T | undefined> {
+  async function orFailure<T>(lanesOf: Lane | readonly Lane[], start: () => Promise<T>): Promise<T | undefined> {
+    const names = typeof lanesOf === "string" ? [lanesOf] : lanesOf;
     try {
       return await start();
     } catch (error) {
-      failures.set(name, firstLine(error));
-      note(`${name} could not be measured: ${firstLine(error)}`);
+      for (const name of names) failures.set(name, firstLine(error));
+      note(`${names.join(", ")} could not be measured: ${firstLine(error)}`);
       return undefined;
     }
   }
@@ -153,6 +170,8 @@ async function lookUp(parent: string): Promise<Lookups> {
   await child.stop();
   return said as unknown as Lookups;
 }
+
+const nothingMeasured: Rounds = { measured: [], failures: new Map() };
 
 type OrFailure = <T>(name: Lane, start: () => Promise<T>) => Promise<T | undefined>;
 

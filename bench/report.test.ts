@@ -64,6 +64,13 @@ test("a JSON line holds the promised keys in their order, and the floor's only w
   expect(keys).toEqual([...first, "floor", "ratio", "floor_spread", "reason"]);
 });
 
+test("CPU a call stands behind the latencies, where a figure has it", () => {
+  const door: Figure = { ...good, figure: "door.rest.c1", unit: "calls/s", value: 512, target: null, max: 9, cpu_us: 301.25 };
+  const line = JSON.parse(jsonLine(door, machine, versions)) as object;
+  expect(Object.keys(line).at(-1)).toBe("cpu_us");
+  expect(table([door], machine, versions)).toMatch(/^door\.rest\.c1 +512\.0 calls\/s +9\.00 +301\.3 +ok$/m);
+});
+
 test("the table names a miss, its reason, and a noisy machine", () => {
   const text = table([good, missed], machine, versions);
   expect(text).toMatch(/^others +used 12 % of the cores meanwhile: NOISY/m);

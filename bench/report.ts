@@ -4,9 +4,9 @@ import type { MeasuredMachine, Versions } from "./machine.ts";
 
 /** The keys keep their order, so that people can read the lines too; what a figure does not have is left out. */
 export function jsonLine(line: Figure, machine: MeasuredMachine, versions: Versions): string {
-  const { figure, value, unit, target, ok, n, p50, p95, p99, max, errors, floor, ratio, floor_spread, reason } = line;
+  const { figure, value, unit, target, ok, n, p50, p95, p99, max, errors, cpu_us, floor, ratio, floor_spread, reason } = line;
   const first = { figure, value, unit, target, ok, n, p50, p95, p99, max, errors, machine, versions };
-  return JSON.stringify({ ...first, floor, ratio, floor_spread, reason });
+  return JSON.stringify({ ...first, cpu_us, floor, ratio, floor_spread, reason });
 }
 
 /** Above this the absolute figures say more about the neighbours than about the subject. */
@@ -19,6 +19,7 @@ const headings = [
   "p95 ms",
   "p99 ms",
   "max ms",
+  "cpu us",
   "target",
   "floor",
   "ratio",
@@ -58,11 +59,12 @@ function head(machine: MeasuredMachine, versions: Versions): readonly string[] {
 }
 
 function cells(figure: Figure): string[] {
-  const { value, unit, p50, p95, p99, max, target, floor, ratio, floor_spread, ok } = figure;
+  const { value, unit, p50, p95, p99, max, cpu_us, target, floor, ratio, floor_spread, ok } = figure;
   return [
     figure.figure,
     value === null ? "-" : `${short(value)} ${unit.split(" ")[0] ?? ""}`,
     ...[p50, p95, p99, max].map((latency) => (latency === null ? "" : short(latency))),
+    cpu_us === undefined ? "" : short(cpu_us),
     target ?? "",
     floor?.["value"] === undefined ? "" : short(floor["value"]),
     ratio === undefined ? "" : ratio.toFixed(2),

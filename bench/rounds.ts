@@ -116,18 +116,8 @@ async function runSlice(
   warmUpMs: number,
   durationMs: number,
 ): Promise<Measured> {
-  const { origin, path, headers, body, expect, pid } = subject;
-  const request: SliceRequest = {
-    origin,
-    path,
-    headers,
-    body,
-    expect,
-    concurrency,
-    warmUpMs,
-    pid,
-    until: { durationMs },
-  };
+  const { door, pid } = subject;
+  const request: SliceRequest = { door, concurrency, warmUpMs, pid, until: { durationMs } };
   tell(load, { type: "slice", request });
   await hear(load, "warm", warmUpMs + slackMs);
   const before = await subject.metrics?.();

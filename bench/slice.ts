@@ -1,6 +1,8 @@
 // What the bench asks of its load process, and what it hears back, as plain data.
 
-export interface SliceRequest {
+/** A POST request over HTTP/1.1, the same every time. */
+export interface HttpDoor {
+  readonly via: "http";
   /** `http://host:port`, without a path. */
   readonly origin: string;
   readonly path: string;
@@ -8,7 +10,24 @@ export interface SliceRequest {
   readonly body: string;
   /** Text that every good answer contains; an answer without it is an error. */
   readonly expect: string;
-  /** Calls in flight at any time; one keep-alive connection each. */
+}
+
+/** A call of a tool over gRPC, the same every time; a good answer is a call that succeeded. */
+export interface GrpcDoor {
+  readonly via: "grpc";
+  /** One rpc a call, or all of them on one stream. */
+  readonly rpc: "Invoke" | "InvokeMany";
+  /** `host:port`. */
+  readonly address: string;
+  readonly key: string;
+  readonly tool: string;
+  readonly version: string;
+  readonly inputJson: string;
+}
+
+export interface SliceRequest {
+  readonly door: HttpDoor | GrpcDoor;
+  /** Calls in flight at any time. */
   readonly concurrency: number;
   readonly warmUpMs: number;
   /** Where the measured part ends: after a time, or after so many calls. */

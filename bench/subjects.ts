@@ -2,23 +2,28 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder, startNode, type Child } from "./children.ts";
+import type { GrpcDoor, HttpDoor } from "./slice.ts";
 
-/** Something that answers POST requests, and how to ask it. */
+/** Something that takes calls, and how to make them. */
 export interface Subject {
   readonly name: SubjectName;
   /** The process that does the work under test. */
   readonly pid: number;
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** Text of every good answer. */
-  readonly expect: string;
+  readonly door: HttpDoor | GrpcDoor;
   /** Prometheus text, where there is any. */
   readonly metrics?: () => Promise<string>;
 }
 
-export type SubjectName = "floor" | "http" | "signalbox";
+/** One whose calls go over HTTP. */
+export interface HttpSubject extends Subject {
+  readonly door: HttpDoor;
+}
+
+/**
+ * `grpc`, `many`: the process of `signalbox`, called by an rpc each and by all calls on one stream. `fresh`, `history`: two
+ * more runtimes, whose ledgers hold nothing and a long history.
+ */
+export type SubjectName = "floor" | "http" | "signalbox" | "grpc" | "many" | "fresh" | "history";
 
 const inputBytes = 500;
 const startTimeoutMs = 30_000;
@@ -33,7 +38,7 @@ const body = JSON.stringify({ tool, version, input });
 const expected = '"status":"succeeded"';
 const json = { "content-type": "application/json" };
 
-export async function startFloor(dataParent: string): Promise<Subject> {
+export async function startFloor(dataParent: string): Promise<HttpSubject> {
   const folder = makeFolder(dataParent, "floor");
   const server = startNode("the floor's server", [join(here, "floor/server.ts"), join(folder, "floor.db")]);
   const ready = await server.saying("ready", startTimeoutMs);
@@ -42,37 +47,36 @@ export async function startFloor(dataParent: string): Promise<Subject> {
   return {
     name: "floor",
     pid: server.pid,
-    origin: text(ready, "url"),
-    path: "/call",
-    headers: json,
-    body,
-    expect: expected,
+    door: { via: "http", origin: text(ready, "url"), path: "/call", headers: json, body, expect: expected },
   };
 }
 
-export async function startHttp(): Promise<Subject> {
+export async function startHttp(): Promise<HttpSubject> {
   const server = startNode("the bare HTTP server", [join(here, "limit-http.ts")]);
   const ready = await server.saying("ready", startTimeoutMs);
   return {
     name: "http",
     pid: server.pid,
-    origin: text(ready, "url"),
-    path: "/",
-    headers: json,
-    body,
-    expect: expected,
+    door: { via: "http", origin: text(ready, "url"), path: "/", headers: json, body, expect: expected },
   };
 }
 
+/** `signalbox dev`, with what it said when it was ready. */
+export interface StartedRuntime {
+  readonly child: Child;
+  readonly ready: Readonly<Record<string, unknown>>;
+}
+
 /**
- * `signalbox dev` as a user starts it, on a fresh data folder.
+ * `signalbox dev` as a user starts it.
  * @param more arguments beside the usual ones
+ * @param folder its data folder; a fresh one if none is given
  */
 export async function startRuntime(
   dataParent: string,
   more: readonly string[] = [],
-): Promise<{ readonly child: Child; readonly ready: Readonly<Record<string, unknown>> }> {
-  const folder = makeFolder(dataParent, "signalbox");
+  folder: string = makeFolder(dataParent, "signalbox"),
+): Promise<StartedRuntime> {
   const cli = join(here, "../packages/runtime/bin/signalbox.js");
   const documents = ["--tools", join(here, "tools"), "--policies", join(here, "policies")];
   const args = ["dev", "--port", "0", "--grpc-port", "0", "--data", folder, "--json", ...documents, ...more];
@@ -81,36 +85,46 @@ export async function startRuntime(
   return { child, ready };
 }
 
-/** The runtime and one application worker that serves the echo. */
-export async function startSignalbox(dataParent: string): Promise<Subject> {
-  const { child, ready } = await startRuntime(dataParent);
+/** The runtime and one application worker that serves the echo, with its three doors. */
+export async function startSignalbox(dataParent: string): Promise<readonly Subject[]> {
+  const started = await startRuntime(dataParent);
+  const { subject, key } = await serveEcho("signalbox", started);
+  const grpc = { via: "grpc", address: text(started.ready, "grpc"), key, tool, version, inputJson: JSON.stringify(input) } as const;
+  return [
+    subject,
+    { ...subject, name: "grpc", door: { ...grpc, rpc: "Invoke" } },
+    { ...subject, name: "many", door: { ...grpc, rpc: "InvokeMany" } },
+  ];
+}
+
+/** Gives a runtime the application worker that serves the echo, and waits for the first call. */
+export async function serveEcho(
+  name: SubjectName,
+  { child, ready }: StartedRuntime,
+): Promise<{ readonly subject: HttpSubject; readonly worker: Child; readonly key: string }> {
   const { key } = JSON.parse(readFileSync(text(ready, "key_file"), "utf8")) as { key: string };
-  startNode("the echo worker", [join(here, "worker.ts")], {
+  const worker = startNode("the echo worker", [join(here, "worker.ts")], {
     SIGNALBOX_BENCH_ADDRESS: text(ready, "grpc"),
     SIGNALBOX_BENCH_KEY: key,
   });
   const origin = text(ready, "url");
   const headers = { ...json, authorization: `Bearer ${key}` };
-  const subject: Subject = {
-    name: "signalbox",
+  const subject: HttpSubject = {
+    name,
     pid: child.pid,
-    origin,
-    path: "/v1/executions",
-    headers,
-    body,
-    expect: expected,
+    door: { via: "http", origin, path: "/v1/executions", headers, body, expect: expected },
     metrics: async () => {
       const answer = await fetch(`${origin}/metrics`, { headers });
       if (!answer.ok) throw new Error(`GET /metrics answered ${answer.status}`);
       return answer.text();
     },
   };
-  await firstCall(subject);
-  return subject;
+  await firstCall(subject.door);
+  return { subject, worker, key };
 }
 
 /** Waits in the runtime's queue until the worker has come, and shows that the way is open. */
-async function firstCall({ origin, path, headers, body: request, expect }: Subject): Promise<void> {
+async function firstCall({ origin, path, headers, body: request, expect }: HttpDoor): Promise<void> {
   const signal = AbortSignal.timeout(startTimeoutMs);
   const answer = await fetch(`${origin}${path}`, { method: "POST", headers, body: request, signal });
   const said = await answer.text();
