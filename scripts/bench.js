@@ -4,7 +4,7 @@ import { bench } from "../bench/main.ts";
 
 const usage = `npm run bench -- [--json] [--only <prefix>] [--quick] [--strict]
   --json    one JSON line per figure instead of the table
-  --only    only the figures whose names begin with the prefix, e.g. echo. or floor
+  --only    only the figures whose names begin with the prefix, e.g. echo. or floor; history is measured only so
   --quick   three short rounds: a first look, not a result
   --strict  exit code 1 when a figure misses its target
 `;
