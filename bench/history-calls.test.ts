@@ -26,7 +26,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-history-"));
   ledger = new SqliteLedger({ path: join(folder, "ledger.db"), auditKey: Buffer.alloc(32, 1), lane: "r1", now: Date.now });
   const outcomes = await Promise.all(made.flatMap(({ units }) => units).map((unit) => ledger.commit(unit)));
-  expect(outcomes.filter(({ applied }) => !applied)).toEqual([]);
+  if (outcomes.some(({ applied }) => !applied)) throw new Error("the ledger refused a unit");
 });
 afterAll(async () => {
   await ledger.close();
