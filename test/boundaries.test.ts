@@ -47,6 +47,7 @@ describe("each rule goes red", () => {
   test.each([
     ["packages/protocol/src/a.ts", "@signalbox/worker", "protocol may not import @signalbox/worker"],
     ["packages/client/src/a.ts", "@signalbox/worker", "client may not import @signalbox/worker"],
+    ["packages/client/src/a.ts", "@signalbox/protocol", "client may import @signalbox/protocol by import type only"],
     ["packages/worker/src/a.ts", "@signalbox/client", "worker may not import @signalbox/client"],
     [`${runtime}/adapters/a.ts`, "@signalbox/client", "runtime may not import @signalbox/client"],
     [`${runtime}/cli/a.ts`, "@signalbox/protocol/dist/ids.js", `imports "@signalbox/protocol/dist/ids.js"`],

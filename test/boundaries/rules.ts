@@ -12,6 +12,9 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
 /** The generated messages for callers: only where gRPC is spoken, since what browsers load must do without them. */
 const callerMessages = { from: /^protocol\/v1\/\w+$/, room: "packages/runtime/src/adapters/grpc/" };
 
+/** Imported for types alone: browsers load the client as it is, and must not need what those packages need. */
+const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ["protocol"] };
+
 /** Stages stand side by side on the floor above `document`; an import may go down or stay on its floor, never up. */
 const stages = [
   "call",
@@ -100,7 +103,7 @@ const importsOfAll = (house: readonly Source[]): Import[] =>
   house.filter(({ path }) => !isTest(path)).flatMap(importsOf);
 
 export function checkPackages(house: readonly Source[]): string[] {
-  return importsOfAll(house).flatMap(({ path, name, target }) => {
+  return importsOfAll(house).flatMap(({ path, name, target, typeOnly }) => {
     const here = inRuntime(path) && roomOf(path) === "cli" ? "cli" : packageOf(path);
     if (target !== undefined) {
       const inside = target.startsWith(`packages/${packageOf(path)}/src/`);
@@ -111,6 +114,8 @@ export function checkPackages(house: readonly Source[]): string[] {
     const spoken = callerMessages.from.test([other, ...inner].join("/")) && path.startsWith(callerMessages.room);
     if (inner.length > 0 && !spoken) return [`${path}: imports "${name}"; a package is imported by its name alone`];
     const allowed = packageImports[here]?.includes(other ?? "") ?? false;
+    if (allowed && !typeOnly && typesOnly[here]?.includes(other ?? "") === true)
+      return [`${path}: ${here} may import ${name} by import type only`];
     return allowed ? [] : [`${path}: ${here} may not import ${name}`];
   });
 }

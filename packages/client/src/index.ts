@@ -83,6 +83,19 @@ export type {
   StartEvent,
   TextEvent,
 } from "./stream-types.ts";
+export { providerName, providerNameCharsMax } from "./model-names.ts";
+export { loadModelTools, modelTools, runToolCall, toAnthropicTools, toOpenAiTools } from "./model-tools.ts";
+export type {
+  AnthropicTool,
+  AnthropicToolResult,
+  AnthropicToolUse,
+  ModelTool,
+  ModelTools,
+  OpenAiTool,
+  OpenAiToolCall,
+  OpenAiToolMessage,
+  ToolCallOptions,
+} from "./model-tools.ts";
 export type { Lister, Paged, PagedEvents } from "./paged.ts";
 export { retryDefaults } from "./retry.ts";
 export type { RetryOptions, RetrySettings } from "./retry.ts";

@@ -345,7 +345,7 @@ describe("waiting for the end", () => {
     timeouts[0]?.();
     expect(await late).toMatchObject({
       code: "wait_timeout",
-      message: "the call exec_1 has not ended within 250 ms and goes on; wait for it again, or cancel it",
+      message: "the call exec_1 has not ended within 0.25 s and goes on; wait for it again, or cancel it",
       executionId: "exec_1",
     });
     const leaving = new AbortController();

@@ -1,5 +1,4 @@
 // Follows calls: reads their events as they come, and comes back for the rest when the connection breaks.
-import { timeInWords } from "@signalbox/protocol";
 import { segment, spliced } from "./ask.ts";
 import type { AskOptions } from "./ask.ts";
 import type { UntypedRequest } from "./call-types.ts";
@@ -10,7 +9,7 @@ import type { SseMessage } from "./stream-lines.ts";
 import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
 import type { Failure, RetryOptions } from "./retry.ts";
 import type { CallStreamEvent, FollowOptions } from "./stream-types.ts";
-import { fetchOnce, parseOr, readText, reasonOf, unreachable } from "./transport.ts";
+import { fetchOnce, inSeconds, parseOr, readText, reasonOf, unreachable } from "./transport.ts";
 import type { Request, TransportPorts, TransportSettings } from "./transport.ts";
 
 export const streamLimits = {
@@ -180,7 +179,7 @@ async function open(
     signal?.throwIfAborted();
     return brokenOff(
       settings,
-      timeout.aborted ? `no answer within ${timeInWords(settings.requestTimeoutMs)}` : reasonOf(cause),
+      timeout.aborted ? `no answer within ${inSeconds(settings.requestTimeoutMs)}` : reasonOf(cause),
       cause,
     );
   } finally {
@@ -217,7 +216,7 @@ async function watch(ports: TransportPorts, { alive, closing }: Opened): Promise
     alive.heard = false;
     await ports.sleep(silentMsMax, closing.signal);
   }
-  closing.abort(new Error(`nothing came for ${timeInWords(silentMsMax)}`));
+  closing.abort(new Error(`nothing came for ${inSeconds(silentMsMax)}`));
 }
 
 const known: ReadonlySet<string> = new Set<CallStreamEvent["type"]>([

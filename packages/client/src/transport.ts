@@ -1,5 +1,4 @@
 // Sends one request and reads one answer; repeats it only where a repeat cannot do anything twice.
-import { timeInWords } from "@signalbox/protocol";
 import { apiError, SignalboxApiError } from "./errors.ts";
 import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
 import type { RetryOptions, RetrySettings } from "./retry.ts";
@@ -103,9 +102,11 @@ async function sendOnce(
     return { response, text: await readText(response) };
   } catch (cause) {
     request.signal?.throwIfAborted();
-    throw unreachable(settings, timeout.aborted ? `no answer within ${timeInWords(limitMs)}` : reasonOf(cause), cause);
+    throw unreachable(settings, timeout.aborted ? `no answer within ${inSeconds(limitMs)}` : reasonOf(cause), cause);
   }
 }
+
+export const inSeconds = (ms: number): string => `${ms / 1_000} s`;
 
 /** One request, up to the head of its answer. */
 export function fetchOnce(

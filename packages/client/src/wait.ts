@@ -4,6 +4,7 @@ import type { EndedCall, InvokedCall } from "./call-types.ts";
 import { SignalboxApiError } from "./errors.ts";
 import type { RetryOptions } from "./retry.ts";
 import type { CallStreams } from "./stream.ts";
+import { inSeconds } from "./transport.ts";
 import type { TransportPorts } from "./transport.ts";
 import type { Execution, WithOutputText } from "./types.ts";
 
@@ -60,7 +61,7 @@ function endOf<Output>(call: WithOutputText<Execution<Output>>): EndedCall<Outpu
 function tooLong(id: string, timeoutMs: number, cause: unknown): SignalboxApiError {
   return new SignalboxApiError({
     code: "wait_timeout",
-    message: `the call ${id} has not ended within ${timeoutMs} ms and goes on; wait for it again, or cancel it`,
+    message: `the call ${id} has not ended within ${inSeconds(timeoutMs)} and goes on; wait for it again, or cancel it`,
     httpStatus: 0,
     retryable: true,
     executionId: id,
