@@ -16,6 +16,8 @@ const bothDoors = [
   "policies",
   "registry",
   "reports-approvals",
+  "result-cache",
+  "retention",
   "triggers",
   "webhooks",
 ];
