@@ -114,6 +114,7 @@ function operationObject(route: Told, shared: SharedSchemas): JsonSchema {
     summary,
     ...descriptionOf(route, scopes),
     ...(scopes.length === 0 ? {} : { "x-required-scope": scopes }),
+    ...(operation.repeatable === true ? { "x-repeatable": true } : {}),
     // `{}` stands for no credential.
     security: route.scope !== null ? [{ key: [] }] : scopes.length === 0 ? [] : [{}, { key: [] }],
     parameters: [...parameters(route, shared), { $ref: "#/components/parameters/RequestId" }],

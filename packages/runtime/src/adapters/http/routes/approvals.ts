@@ -66,6 +66,7 @@ const getOperation: Operation = {
 
 const voteOperation: Operation = {
   id: "vote",
+  repeatable: true,
   tag: "approvals",
   summary: "Approve, reject, or approve other arguments",
   description:

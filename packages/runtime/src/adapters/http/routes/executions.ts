@@ -174,6 +174,7 @@ const eventsOperation: Operation = {
 
 const cancelOperation: Operation = {
   id: "cancelExecution",
+  repeatable: true,
   tag: "executions",
   summary: "Stop a call",
   description:

@@ -50,6 +50,7 @@ const freezeOperation: Operation = {
 
 const liftOperation: Operation = {
   id: "liftFreeze",
+  repeatable: true,
   tag: "brakes",
   summary: "Let dispatch go on",
   bodySchema: liftBody,

@@ -53,6 +53,8 @@ export interface Operation {
   readonly answers: Readonly<Record<number, AnswerDoc>>;
   /** Codes of the error table that this operation can answer with, beside those that any operation of its kind can. */
   readonly errors?: readonly ErrorCode[];
+  /** Of a POST: a second one has no second effect. Of other methods HTTP says so itself. */
+  readonly repeatable?: true;
   /** True where a call that ended in error is told as one, with its record's id, status and measures. */
   readonly tellsFailedCalls?: true;
 }

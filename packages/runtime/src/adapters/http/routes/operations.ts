@@ -54,6 +54,7 @@ const auditOperation: Operation = {
 
 const verifyOperation: Operation = {
   id: "verifyAudit",
+  repeatable: true,
   tag: "operations",
   summary: "Check that nobody changed the audit",
   bodySchema: nothing,

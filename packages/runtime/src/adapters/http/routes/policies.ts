@@ -136,6 +136,7 @@ const operations = {
   },
   activate: {
     id: "activatePolicy",
+    repeatable: true,
     tag: "policies",
     summary: "Put an older version in force again",
     params: policyParam,
@@ -146,6 +147,7 @@ const operations = {
   },
   withdraw: {
     id: "withdrawPolicy",
+    repeatable: true,
     tag: "policies",
     summary: "Take a version out of force",
     params: policyParam,
@@ -172,6 +174,7 @@ const operations = {
   },
   explain: {
     id: "explainPolicy",
+    repeatable: true,
     tag: "policies",
     summary: "Ask what would be decided about a call, and why",
     bodySchema: explainBody,
@@ -181,6 +184,7 @@ const operations = {
   },
   test: {
     id: "testPolicies",
+    repeatable: true,
     tag: "policies",
     summary: "Run cases against the rules in force, or as they would be",
     bodySchema: testBody,

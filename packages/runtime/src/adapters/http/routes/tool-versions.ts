@@ -101,6 +101,7 @@ const toolParam = { name: nameInPath.describe("The tool's name") };
 const operations = {
   activate: {
     id: "activateTool",
+    repeatable: true,
     tag: "tools",
     summary: "Choose the version that runs where none is named",
     params: toolParam,
@@ -129,6 +130,7 @@ const operations = {
   },
   pin: {
     id: "pinTool",
+    repeatable: true,
     tag: "tools",
     summary: "Say which version the tenant's callers get that name none",
     params: toolParam,
@@ -147,6 +149,7 @@ const operations = {
   },
   deprecate: {
     id: "deprecateTool",
+    repeatable: true,
     tag: "tools",
     summary: "Let ranges pass over a version, or take that back",
     params: toolParam,
@@ -168,6 +171,7 @@ const operations = {
   },
   release: {
     id: "releaseTool",
+    repeatable: true,
     tag: "tools",
     summary: "End a quarantine",
     params: toolParam,
@@ -178,6 +182,7 @@ const operations = {
   },
   enable: {
     id: "enableTool",
+    repeatable: true,
     tag: "tools",
     summary: "Let a project use a tool",
     params: toolParam,
@@ -188,6 +193,7 @@ const operations = {
   },
   disable: {
     id: "disableTool",
+    repeatable: true,
     tag: "tools",
     summary: "Let a project not use a tool",
     params: toolParam,

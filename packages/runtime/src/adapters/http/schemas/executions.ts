@@ -46,7 +46,7 @@ export const invokeBody = z
       .min(0)
       .max(limits.syncWaitMsMax)
       .optional()
-      .describe(`How long a sync answer may wait, in ms; ${limits.syncWaitMs} without it, then 202`),
+      .meta({ description: "How long a sync answer may wait, in ms; then it is 202", default: limits.syncWaitMs }),
     deadline_ms: positive
       .max(httpLimits.totalDeadlineMsMax)
       .optional()

@@ -1,0 +1,2631 @@
+"""One method for each operation of the API."""
+# Made from docs/openapi.json by `npm run generate:python`; changes here are lost.
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Literal, Mapping, Optional, Union
+
+from .models import (
+    ActivationPage,
+    Approval,
+    ApprovalDetail,
+    ApprovalPage,
+    AuditPage,
+    AuditRecord,
+    AuditVerdict,
+    CallCounts,
+    CallFile,
+    CallLimits,
+    Delivery,
+    DeliveryPage,
+    Execution,
+    ExecutionDetail,
+    ExecutionEvent,
+    ExecutionEventPage,
+    ExecutionPage,
+    Freeze,
+    FreezePage,
+    Grant,
+    GrantPage,
+    Health,
+    Key,
+    KeyPage,
+    LiftedFreeze,
+    MadeKey,
+    MadeTenant,
+    MadeWebhook,
+    PackageFile,
+    Policy,
+    PolicyDefault,
+    PolicyDefaultPage,
+    PolicyDetail,
+    PolicyExplanation,
+    PolicyPage,
+    PolicyTestResult,
+    Project,
+    ProjectPage,
+    ProjectTool,
+    ProjectToolPage,
+    PublishedPolicy,
+    QuarantineResult,
+    Readiness,
+    RegisteredTool,
+    RemovedWebhook,
+    RolledBackTool,
+    RuntimeStatus,
+    StoredFile,
+    StoredPackage,
+    Tenant,
+    TenantPage,
+    Tool,
+    ToolDetail,
+    ToolPage,
+    ToolPin,
+    ToolPinPage,
+    ToolVersion,
+    Webhook,
+    WebhookPage,
+    Worker,
+    WorkerPage,
+)
+from .stream import StreamEvent
+from .transport import (
+    OMIT,
+    Omitted,
+    Request,
+    Transport,
+    document_body,
+    given,
+    in_path,
+    json_bytes,
+    new_key,
+    present,
+)
+
+# The version of the runtime whose document this was made from.
+API_VERSION = "0.1.0"
+
+
+class Client(Transport):
+    """The tool runtime for AI agents, as its REST API has it.
+
+    Methods raise SignalboxError, and nothing else on purpose. A request that gets no answer is sent again
+    where a second one has no second effect.
+    """
+
+    def invoke(
+        self,
+        *,
+        tool: str,
+        input: Any,
+        version: Optional[str] = None,
+        tenant: Optional[str] = None,
+        project: Optional[str] = None,
+        files: Optional[List[CallFile]] = None,
+        context: Optional[Dict[str, Any]] = None,
+        limits: Optional[CallLimits] = None,
+        mode: Optional[Literal["sync", "async"]] = None,
+        wait_ms: Optional[int] = None,
+        deadline_ms: Optional[int] = None,
+        cancel_on_disconnect: Optional[bool] = None,
+        priority: Optional[Literal["interactive", "normal", "batch"]] = None,
+        idempotency_key: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Execution:
+        """Call a tool.
+
+        A sync call answers with its end: 200 for `succeeded` and `cancelled`, else with the error's status
+        and the record's id. It answers 202 when it waits for people, outlives `wait_ms`, or was made `async`.
+        With `stream: true` the answer is the call's stream. With an idempotency key the same call may be sent
+        again at any time: it runs once.
+
+        Takes the scope `tools:invoke`.
+
+        tool: The tool's name
+        input: The arguments: any JSON that the tool's input schema takes, at most 1048576 bytes; numbers keep
+            their digits
+        version: An exact version or a range; else the tenant's pin, the active version, or the newest stable
+            one
+        tenant: If given, it must be the credential's own
+        project: If given, it must be the credential's own, or one that it may use
+        files: Input files of a sandbox tool, mounted read-only below `/workspace`
+        context: What rules and people may know of the call's surroundings (workflow_id, agent, correlation_id
+            …); at most 16384 bytes of JSON
+        limits: Lowers the tool's own limits; what is higher than those changes nothing
+        mode: `sync` (without it): the answer waits for the end; `async`: it comes as soon as the call is
+            stored
+        wait_ms: How long a sync answer may wait, in ms; then it is 202
+        deadline_ms: Time in all, in ms from admission: waiting for people, in the queue, all attempts
+        cancel_on_disconnect: The call is cancelled when the caller's connection closes before the answer
+        priority: `normal` without it
+        idempotency_key: Names this call for good: the same key again runs nothing. In the header
+            Idempotency-Key just as well
+        traceparent: W3C Trace Context; a malformed one is passed over
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, integrity_violation, approval_denied, approval_expired, tool_not_found,
+        project_not_found, idempotency_conflict, conflict, payload_too_large, resource_exceeded, tool_error,
+        rate_limited, quota_exceeded, queue_full, internal, lease_expired, indeterminate, worker_rejected,
+        invalid_output, sandbox_unavailable, no_handler, capacity_exhausted, draining, ledger_unavailable,
+        timeout.
+        """
+        body: Dict[str, Any] = {"tool": tool, "input": input}
+        body.update(given({
+            "version": version,
+            "tenant": tenant,
+            "project": project,
+            "files": files,
+            "context": context,
+            "limits": limits,
+            "mode": mode,
+            "wait_ms": wait_ms,
+            "deadline_ms": deadline_ms,
+            "cancel_on_disconnect": cancel_on_disconnect,
+            "priority": priority,
+        }))
+        body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key
+        return self._send(
+            Request(
+                "POST",
+                "/v1/executions",
+                headers={"traceparent": traceparent},
+                body=json_bytes(body),
+                wait_s=(30000 if wait_ms is None else wait_ms) / 1000,
+                repeatable=True,
+                record_is_final=True,
+            ),
+            timeout_s,
+        )
+
+    def invoke_stream(
+        self,
+        *,
+        tool: str,
+        input: Any,
+        version: Optional[str] = None,
+        tenant: Optional[str] = None,
+        project: Optional[str] = None,
+        files: Optional[List[CallFile]] = None,
+        context: Optional[Dict[str, Any]] = None,
+        limits: Optional[CallLimits] = None,
+        wait_ms: Optional[int] = None,
+        deadline_ms: Optional[int] = None,
+        cancel_on_disconnect: Optional[bool] = None,
+        priority: Optional[Literal["interactive", "normal", "batch"]] = None,
+        idempotency_key: Optional[str] = None,
+        traceparent: Optional[str] = None,
+    ) -> Iterator[StreamEvent]:
+        """Call a tool.
+
+        Comes back by itself for what it missed where a connection breaks; the last event is `done` or
+        `error`.
+
+        A sync call answers with its end: 200 for `succeeded` and `cancelled`, else with the error's status
+        and the record's id. It answers 202 when it waits for people, outlives `wait_ms`, or was made `async`.
+        With `stream: true` the answer is the call's stream. With an idempotency key the same call may be sent
+        again at any time: it runs once.
+
+        Takes the scope `tools:invoke`.
+
+        tool: The tool's name
+        input: The arguments: any JSON that the tool's input schema takes, at most 1048576 bytes; numbers keep
+            their digits
+        version: An exact version or a range; else the tenant's pin, the active version, or the newest stable
+            one
+        tenant: If given, it must be the credential's own
+        project: If given, it must be the credential's own, or one that it may use
+        files: Input files of a sandbox tool, mounted read-only below `/workspace`
+        context: What rules and people may know of the call's surroundings (workflow_id, agent, correlation_id
+            …); at most 16384 bytes of JSON
+        limits: Lowers the tool's own limits; what is higher than those changes nothing
+        wait_ms: How long a sync answer may wait, in ms; then it is 202
+        deadline_ms: Time in all, in ms from admission: waiting for people, in the queue, all attempts
+        cancel_on_disconnect: The call is cancelled when the caller's connection closes before the answer
+        priority: `normal` without it
+        idempotency_key: Names this call for good: the same key again runs nothing. In the header
+            Idempotency-Key just as well
+        traceparent: W3C Trace Context; a malformed one is passed over
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, integrity_violation, approval_denied, approval_expired, tool_not_found,
+        project_not_found, idempotency_conflict, conflict, payload_too_large, resource_exceeded, tool_error,
+        rate_limited, quota_exceeded, queue_full, internal, lease_expired, indeterminate, worker_rejected,
+        invalid_output, sandbox_unavailable, no_handler, capacity_exhausted, draining, ledger_unavailable,
+        timeout.
+        """
+        body: Dict[str, Any] = {"tool": tool, "input": input}
+        body.update(given({
+            "version": version,
+            "tenant": tenant,
+            "project": project,
+            "files": files,
+            "context": context,
+            "limits": limits,
+            "wait_ms": wait_ms,
+            "deadline_ms": deadline_ms,
+            "cancel_on_disconnect": cancel_on_disconnect,
+            "priority": priority,
+        }))
+        body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key
+        body["stream"] = True
+        request = Request(
+            "POST",
+            "/v1/executions",
+            headers={"traceparent": traceparent},
+            body=json_bytes(body),
+            wait_s=(30000 if wait_ms is None else wait_ms) / 1000,
+            repeatable=True,
+            record_is_final=True,
+        )
+        return self._follow(request, 0, None)
+
+    def list_executions(
+        self,
+        *,
+        project: Optional[str] = None,
+        tool: Optional[str] = None,
+        status: Optional[Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]] = None,
+        principal: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ExecutionPage:
+        """List calls, newest first.
+
+        Takes the scope `calls:read`.
+
+        project: Calls of this project
+        tool: Calls of this tool
+        status: Calls in this state
+        principal: Calls that this principal made
+        from_: Calls made at this instant or later
+        to: Calls made before this instant
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/executions",
+                query={
+                    "project": project,
+                    "tool": tool,
+                    "status": status,
+                    "principal": principal,
+                    "from": from_,
+                    "to": to,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_executions(
+        self,
+        *,
+        project: Optional[str] = None,
+        tool: Optional[str] = None,
+        status: Optional[Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]] = None,
+        principal: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Execution]:
+        """List calls, newest first.
+
+        All of them, page after page.
+
+        Takes the scope `calls:read`.
+
+        project: Calls of this project
+        tool: Calls of this tool
+        status: Calls in this state
+        principal: Calls that this principal made
+        from_: Calls made at this instant or later
+        to: Calls made before this instant
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_executions(project=project, tool=tool, status=status, principal=principal, from_=from_, to=to, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def get_execution(self, id: str, *, timeout_s: Optional[float] = None) -> ExecutionDetail:
+        """Read a call's record.
+
+        Takes the scope `calls:read`.
+
+        id: `execution_id` of the call
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/executions/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_execution_events(
+        self,
+        id: str,
+        *,
+        after_seq: Optional[int] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ExecutionEventPage:
+        """List a call's changes, oldest first.
+
+        Takes the scope `calls:read`.
+
+        id: `execution_id` of the call
+        after_seq: Events behind this number; 0: from the beginning
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/executions/{in_path(id)}/events",
+                query={"after_seq": after_seq, "limit": limit},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_execution_events(
+        self,
+        id: str,
+        *,
+        after_seq: Optional[int] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[ExecutionEvent]:
+        """List a call's changes, oldest first.
+
+        All of them, page after page.
+
+        Takes the scope `calls:read`.
+
+        id: `execution_id` of the call
+        after_seq: Events behind this number; 0: from the beginning
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, internal, ledger_unavailable.
+        """
+        while True:
+            page = self.list_execution_events(id=id, after_seq=after_seq, limit=limit, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_after_seq"] is None:
+                return
+            after_seq = page["next_after_seq"]
+
+    def cancel_execution(self, id: str, *, timeout_s: Optional[float] = None) -> Execution:
+        """Stop a call.
+
+        May be sent again at any time; a call that has ended stays as it ended. Of a call whose end nobody
+        knows somebody has to say it first.
+
+        Takes the scope `calls:cancel`.
+
+        id: `execution_id` of the call
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/executions/{in_path(id)}/cancel",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def resolve_execution(
+        self,
+        id: str,
+        *,
+        verdict: Literal["confirm", "retry", "fail"],
+        output: Union[Any, Omitted] = OMIT,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Execution:
+        """Say how a call ended whose end nobody knows.
+
+        Takes the scope `approvals:decide`.
+
+        id: `execution_id` of the call
+        verdict: `confirm`: it happened; `retry`: it did not, run it again; `fail`: give it up
+        output: With `confirm`: the result; without it the late result, if one came
+        comment: For the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"verdict": verdict}
+        body.update(given({"comment": comment}))
+        body.update(present({"output": output}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/executions/{in_path(id)}/resolve",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def stream_execution(self, id: str, *, after_seq: Optional[int] = None) -> Iterator[StreamEvent]:
+        """Follow a call as it goes.
+
+        Comes back by itself for what it missed where a connection breaks; the last event is `done` or
+        `error`.
+
+        From its beginning, or from behind an event's number. Takes the scope calls:read, or tools:invoke for
+        one's own calls. The last event is `done` or `error`. Comments come every 15 s when nothing else does.
+
+        Takes the scope `calls:read` or `tools:invoke`.
+
+        id: `execution_id` of the call
+        after_seq: Events behind this number; 0: from the beginning
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, internal, ledger_unavailable.
+        """
+        request = Request(
+            "GET",
+            f"/v1/executions/{in_path(id)}/stream",
+            query={"after_seq": after_seq},
+            repeatable=True,
+        )
+        return self._follow(request, after_seq or 0, request)
+
+    def put_file(self, content: bytes, *, timeout_s: Optional[float] = None) -> StoredFile:
+        """Store a file under the digest of its content.
+
+        The same content again is the same file.
+
+        Takes the scope `tools:invoke` or `tools:write`.
+
+        content: The content itself
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, rate_limited, quota_exceeded, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "PUT",
+                "/v1/files",
+                body=content,
+                content_type="application/octet-stream",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def put_package(self, *, files: List[PackageFile], timeout_s: Optional[float] = None) -> StoredPackage:
+        """Make a package of stored files.
+
+        Takes the scope `tools:write`.
+
+        files: All of its files
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, rate_limited, quota_exceeded, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"files": files}
+        return self._send(
+            Request(
+                "PUT",
+                "/v1/packages",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_tools(
+        self,
+        *,
+        search: Optional[str] = None,
+        category: Optional[str] = None,
+        owner: Optional[str] = None,
+        label: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ToolPage:
+        """List and search tools.
+
+        Takes the scope `tools:read`.
+
+        search: Words that all occur in name, description, category, owner or a label
+        category: Tools of this category
+        owner: Tools of this owner
+        label: `name=value`, or `name` for any value
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/tools",
+                query={
+                    "search": search,
+                    "category": category,
+                    "owner": owner,
+                    "label": label,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_tools(
+        self,
+        *,
+        search: Optional[str] = None,
+        category: Optional[str] = None,
+        owner: Optional[str] = None,
+        label: Optional[str] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Tool]:
+        """List and search tools.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read`.
+
+        search: Words that all occur in name, description, category, owner or a label
+        category: Tools of this category
+        owner: Tools of this owner
+        label: `name=value`, or `name` for any value
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_tools(search=search, category=category, owner=owner, label=label, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def register_tool(
+        self,
+        document: Union[str, Mapping[str, Any]],
+        *,
+        activate: Optional[bool] = None,
+        package: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> RegisteredTool:
+        """Publish a version of a tool.
+
+        Takes the scope `tools:write`.
+
+        document: YAML or JSON as text, or data
+        activate: Whether callers that name no version get it; without it, only the first version of a tool
+        package: Digest of the package of code that a sandbox tool runs
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body, content_type = document_body(document)
+        return self._send(
+            Request(
+                "PUT",
+                "/v1/tools",
+                query={"activate": activate, "package": package},
+                body=body,
+                content_type=content_type,
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def get_tool(
+        self,
+        name: str,
+        *,
+        version: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ToolDetail:
+        """Read a tool with one of its versions.
+
+        Takes the scope `tools:read`.
+
+        name: The tool's name
+        version: The version to show: exact or a range; else what a caller gets that names none
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/tools/{in_path(name)}",
+                query={"version": version},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def activate_tool(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> Tool:
+        """Choose the version that runs where none is named.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        version: An exact version
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/activate",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_tool_activations(self, name: str, *, timeout_s: Optional[float] = None) -> ActivationPage:
+        """List which versions were chosen, newest first.
+
+        Takes the scope `tools:read`.
+
+        name: The tool's name
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/tools/{in_path(name)}/activations",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def roll_back_tool(
+        self,
+        name: str,
+        *,
+        version: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> RolledBackTool:
+        """Go back to the version that ran before.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        version: The version to go back to; the one active before, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"version": version}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/rollback",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def pin_tool(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> ToolPin:
+        """Say which version the tenant's callers get that name none.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        version: An exact version or a range
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/pin",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def unpin_tool(self, name: str, *, timeout_s: Optional[float] = None) -> ToolPin:
+        """Take the pin away.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "DELETE",
+                f"/v1/tools/{in_path(name)}/pin",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def deprecate_tool(
+        self,
+        name: str,
+        *,
+        version: str,
+        deprecated: Optional[bool] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ToolVersion:
+        """Let ranges pass over a version, or take that back.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        version: An exact version
+        deprecated: `false` takes it back
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        body.update(given({"deprecated": deprecated}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/deprecate",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def quarantine_tool(
+        self,
+        name: str,
+        *,
+        reason: str,
+        version: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> QuarantineResult:
+        """Let a version run no more, whoever names it.
+
+        What is queued or waits for people is denied; what runs goes on.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        reason: For people and the audit
+        version: One version; all of them, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"reason": reason}
+        body.update(given({"version": version}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/quarantine",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def release_tool(
+        self,
+        name: str,
+        *,
+        version: Optional[str] = None,
+        reason: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> QuarantineResult:
+        """End a quarantine.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        version: One version; all of them, without it
+        reason: For people and the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"version": version, "reason": reason}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/release",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def enable_tool(
+        self,
+        name: str,
+        *,
+        project: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ProjectTool:
+        """Let a project use a tool.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        project: The caller's own, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, project_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"project": project}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/enable",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def disable_tool(
+        self,
+        name: str,
+        *,
+        project: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ProjectTool:
+        """Let a project not use a tool.
+
+        Takes the scope `tools:write`.
+
+        name: The tool's name
+        project: The caller's own, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, project_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"project": project}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tools/{in_path(name)}/disable",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_tool_pins(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ToolPinPage:
+        """List the tenant's pins.
+
+        Takes the scope `tools:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/tools:pins",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_tool_pins(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[ToolPin]:
+        """List the tenant's pins.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_tool_pins(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def list_project_tools(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ProjectToolPage:
+        """List which projects may, or may not, use which tools.
+
+        Takes the scope `tools:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/tools:projects",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_project_tools(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[ProjectTool]:
+        """List which projects may, or may not, use which tools.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_project_tools(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def list_policies(
+        self,
+        *,
+        level: Optional[Literal["platform", "tenant", "project", "attached"]] = None,
+        project: Optional[str] = None,
+        name: Optional[str] = None,
+        status: Optional[Literal["active", "superseded", "withdrawn"]] = None,
+        platform: Optional[bool] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PolicyPage:
+        """List versions of policies.
+
+        Takes the scope `tools:read`.
+
+        level: Policies of this level
+        project: Policies of this project
+        name: Versions of this policy
+        status: Versions of this status
+        platform: `true`: the platform's, which bind the tenant's calls, in place of the tenant's own
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/policies",
+                query={
+                    "level": level,
+                    "project": project,
+                    "name": name,
+                    "status": status,
+                    "platform": platform,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_policies(
+        self,
+        *,
+        level: Optional[Literal["platform", "tenant", "project", "attached"]] = None,
+        project: Optional[str] = None,
+        name: Optional[str] = None,
+        status: Optional[Literal["active", "superseded", "withdrawn"]] = None,
+        platform: Optional[bool] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Policy]:
+        """List versions of policies.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read`.
+
+        level: Policies of this level
+        project: Policies of this project
+        name: Versions of this policy
+        status: Versions of this status
+        platform: `true`: the platform's, which bind the tenant's calls, in place of the tenant's own
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_policies(level=level, project=project, name=name, status=status, platform=platform, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def publish_policy(
+        self,
+        document: Union[str, Mapping[str, Any]],
+        *,
+        dry_run: Optional[bool] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PublishedPolicy:
+        """Publish a version of a policy and put it in force.
+
+        Takes the scope `policies:write`.
+
+        document: YAML or JSON as text, or data
+        dry_run: `true`: check everything and store nothing
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        project_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body, content_type = document_body(document)
+        return self._send(
+            Request(
+                "PUT",
+                "/v1/policies",
+                query={"dry_run": dry_run},
+                body=body,
+                content_type=content_type,
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def get_policy(
+        self,
+        name: str,
+        *,
+        version: Optional[str] = None,
+        platform: Optional[bool] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PolicyDetail:
+        """Read a policy with its document.
+
+        Takes the scope `tools:read`.
+
+        name: The policy's name
+        version: An exact version; else the active one, else the newest
+        platform: `true`: the platform's, which bind the tenant's calls, in place of the tenant's own
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/policies/{in_path(name)}",
+                query={"version": version, "platform": platform},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def activate_policy(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> Policy:
+        """Put an older version in force again.
+
+        Takes the scope `policies:write`.
+
+        name: The policy's name
+        version: An exact version
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/policies/{in_path(name)}/activate",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def withdraw_policy(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> Policy:
+        """Take a version out of force.
+
+        Takes the scope `policies:write`.
+
+        name: The policy's name
+        version: An exact version
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/policies/{in_path(name)}/withdraw",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_policy_defaults(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PolicyDefaultPage:
+        """List what levels say where none of their rules matches.
+
+        Takes the scope `tools:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/policies:defaults",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_policy_defaults(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[PolicyDefault]:
+        """List what levels say where none of their rules matches.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_policy_defaults(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def set_policy_default(
+        self,
+        *,
+        decision: Optional[Literal["allow", "deny"]],
+        project: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PolicyDefault:
+        """Say what a level decides where none of its rules matches.
+
+        Takes the scope `policies:write`.
+
+        decision: Null takes the default away
+        project: The tenant's own level, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        project_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"decision": decision}
+        body.update(given({"project": project}))
+        return self._send(
+            Request(
+                "PUT",
+                "/v1/policies:defaults",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def explain_policy(
+        self,
+        *,
+        tool: str,
+        version: Optional[str] = None,
+        project: Optional[str] = None,
+        input: Union[Any, Omitted] = OMIT,
+        context: Optional[Dict[str, Any]] = None,
+        principal: Optional[str] = None,
+        roles: Optional[List[str]] = None,
+        agent: Optional[str] = None,
+        environment: Optional[str] = None,
+        trigger: Optional[Literal["dispatch.no_handler", "dispatch.capacity_exhausted", "dispatch.lease_expired", "dispatch.indeterminate", "limit.steps", "limit.tokens", "limit.wall_clock", "limit.tool_calls"]] = None,
+        counts: Optional[CallCounts] = None,
+        now: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PolicyExplanation:
+        """Ask what would be decided about a call, and why.
+
+        Takes the scope `tools:read`.
+
+        tool: The tool's name
+        version: An exact version or a range
+        project: The caller's own, without it
+        input: Without it rules that read arguments stay unheard
+        context: What rules and people may know of the call's surroundings (workflow_id, agent, correlation_id
+            …); at most 16384 bytes of JSON
+        principal: Somebody else than the caller; needs the scope policies:write
+        roles: Roles of that principal
+        agent: Empty: no agent
+        environment: Empty: a project without one
+        trigger: Rules for this trouble, in place of those before a call
+        counts: Calls so far, for rules that count them
+        now: For rules that read the clock
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, integrity_violation, tool_not_found, project_not_found, payload_too_large, internal,
+        ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"tool": tool}
+        body.update(given({
+            "version": version,
+            "project": project,
+            "context": context,
+            "principal": principal,
+            "roles": roles,
+            "agent": agent,
+            "environment": environment,
+            "trigger": trigger,
+            "counts": counts,
+            "now": now,
+        }))
+        body.update(present({"input": input}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/policies:explain",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def test_policies(
+        self,
+        *,
+        cases: Any,
+        policies: Optional[List[Any]] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PolicyTestResult:
+        """Run cases against the rules in force, or as they would be.
+
+        Takes the scope `tools:read`.
+
+        cases: A document of cases: `{cases: [{name, call, expect}]}`
+        policies: Policy documents that are tried as if they were published
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"cases": cases}
+        body.update(given({"policies": policies}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/policies:test",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_approvals(
+        self,
+        *,
+        project: Optional[str] = None,
+        status: Optional[Literal["pending", "approved", "rejected", "expired", "cancelled", "escalated"]] = None,
+        tool: Optional[str] = None,
+        execution_id: Optional[str] = None,
+        requester: Optional[str] = None,
+        mine: Optional[bool] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ApprovalPage:
+        """List questions put to people, newest first.
+
+        Takes the scope `approvals:decide` or `calls:read`.
+
+        project: Approvals of this project
+        status: Approvals in this state
+        tool: Approvals of calls of this tool
+        execution_id: Approvals of this call
+        requester: Approvals of calls that this principal made
+        mine: `true`: those on which the caller could vote now
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/approvals",
+                query={
+                    "project": project,
+                    "status": status,
+                    "tool": tool,
+                    "execution_id": execution_id,
+                    "requester": requester,
+                    "mine": mine,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_approvals(
+        self,
+        *,
+        project: Optional[str] = None,
+        status: Optional[Literal["pending", "approved", "rejected", "expired", "cancelled", "escalated"]] = None,
+        tool: Optional[str] = None,
+        execution_id: Optional[str] = None,
+        requester: Optional[str] = None,
+        mine: Optional[bool] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Approval]:
+        """List questions put to people, newest first.
+
+        All of them, page after page.
+
+        Takes the scope `approvals:decide` or `calls:read`.
+
+        project: Approvals of this project
+        status: Approvals in this state
+        tool: Approvals of calls of this tool
+        execution_id: Approvals of this call
+        requester: Approvals of calls that this principal made
+        mine: `true`: those on which the caller could vote now
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_approvals(project=project, status=status, tool=tool, execution_id=execution_id, requester=requester, mine=mine, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def get_approval(self, id: str, *, timeout_s: Optional[float] = None) -> ApprovalDetail:
+        """Read what is asked, why, and who has voted.
+
+        Takes the scope `approvals:decide` or `calls:read`.
+
+        id: `approval_id` of the approval
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        approval_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/approvals/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def vote(
+        self,
+        id: str,
+        *,
+        decision: Literal["approve", "reject"],
+        args_hash: str,
+        comment: Optional[str] = None,
+        args: Union[Any, Omitted] = OMIT,
+        comprehended: Optional[bool] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ApprovalDetail:
+        """Approve, reject, or approve other arguments.
+
+        The answer comes when the vote, and what follows from it, is stored. The same vote again changes
+        nothing, and a vote on arguments that have changed since is refused.
+
+        Takes the scope `approvals:decide`.
+
+        id: `approval_id` of the approval
+        decision: The person's answer
+        args_hash: `args_hash` of the approval whose arguments the voter saw
+        comment: For the requester and the audit
+        args: With `approve`: other arguments, which void all earlier votes
+        comprehended: `true` where the approval has `comprehension`: the voter understands what it allows
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, tool_not_found, approval_not_found, approval_closed, conflict, payload_too_large,
+        internal, sandbox_unavailable, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"decision": decision, "args_hash": args_hash}
+        body.update(given({"comment": comment, "comprehended": comprehended}))
+        body.update(present({"args": args}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/approvals/{in_path(id)}/votes",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_freezes(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> FreezePage:
+        """List what is stopped.
+
+        Takes the scope `calls:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/freezes",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_freezes(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Freeze]:
+        """List what is stopped.
+
+        All of them, page after page.
+
+        Takes the scope `calls:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_freezes(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def freeze(
+        self,
+        *,
+        tool: Optional[str] = None,
+        tenant: Optional[str] = None,
+        reason: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Freeze:
+        """Stop dispatch at once.
+
+        Nothing of its scope goes to a worker any more; what runs goes on, and new calls wait. Without a body
+        it stops all of the tenant's tools.
+
+        Takes the scope `policies:write`.
+
+        tool: One tool; all of them, without it
+        tenant: For operators: one tenant; all of them, without it
+        reason: For people and the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"tool": tool, "tenant": tenant, "reason": reason}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/freezes",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def lift_freeze(
+        self,
+        *,
+        tool: Optional[str] = None,
+        tenant: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> LiftedFreeze:
+        """Let dispatch go on.
+
+        Takes the scope `policies:write`.
+
+        tool: One tool; all of them, without it
+        tenant: For operators: one tenant; all of them, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"tool": tool, "tenant": tenant}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/freezes:lift",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_keys(
+        self,
+        *,
+        principal: Optional[str] = None,
+        project: Optional[str] = None,
+        status: Optional[Literal["active", "expired", "revoked"]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> KeyPage:
+        """List the tenant's keys.
+
+        Takes the scope `admin`.
+
+        principal: Keys of this principal
+        project: Keys of this project
+        status: Keys of which this has become
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/keys",
+                query={
+                    "principal": principal,
+                    "project": project,
+                    "status": status,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_keys(
+        self,
+        *,
+        principal: Optional[str] = None,
+        project: Optional[str] = None,
+        status: Optional[Literal["active", "expired", "revoked"]] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Key]:
+        """List the tenant's keys.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        principal: Keys of this principal
+        project: Keys of this project
+        status: Keys of which this has become
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_keys(principal=principal, project=project, status=status, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def create_key(
+        self,
+        *,
+        label: str,
+        principal: str,
+        scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]],
+        project: Optional[str] = None,
+        roles: Optional[List[str]] = None,
+        expires_at: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> MadeKey:
+        """Make a key.
+
+        Its secret is in this answer and nowhere else.
+
+        Takes the scope `admin`.
+
+        label: For people
+        principal: `user:<name>`, `service:<name>` or `agent:<name>`
+        scopes: What it may ask of the API; `*` stands for all
+        project: Where its calls belong; the caller's own without it
+        roles: Roles in which its principal decides approvals
+        expires_at: Never, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, project_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"label": label, "principal": principal, "scopes": scopes}
+        body.update(given({"project": project, "roles": roles, "expires_at": expires_at}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/keys",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def revoke_key(self, id: str, *, timeout_s: Optional[float] = None) -> Key:
+        """Revoke a key for good.
+
+        Takes the scope `admin`.
+
+        id: `key_id` of the key
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        key_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "DELETE",
+                f"/v1/keys/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_grants(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> GrantPage:
+        """List the tenant's grants.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/grants",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_grants(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Grant]:
+        """List the tenant's grants.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_grants(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def create_grant(
+        self,
+        *,
+        subject: str,
+        permissions: List[str],
+        project: Optional[str] = None,
+        roles: Optional[List[str]] = None,
+        expires_at: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Grant:
+        """Give permissions or roles to a principal.
+
+        Takes the scope `admin`.
+
+        subject: `user:<name>`, `service:<name>` or `agent:<name>`
+        permissions: `domain:action:resource`, such as `tool:invoke:payments.*`
+        project: Every project of the tenant, without it
+        roles: Roles in which the principal decides approvals
+        expires_at: Never, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, project_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"subject": subject, "permissions": permissions}
+        body.update(given({"project": project, "roles": roles, "expires_at": expires_at}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/grants",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def revoke_grant(self, id: str, *, timeout_s: Optional[float] = None) -> Grant:
+        """Revoke a grant for good.
+
+        Takes the scope `admin`.
+
+        id: `grant_id` of the grant
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        grant_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "DELETE",
+                f"/v1/grants/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_projects(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ProjectPage:
+        """List the tenant's projects.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/projects",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_projects(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Project]:
+        """List the tenant's projects.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_projects(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def put_project(self, project: str, *, environment: str, timeout_s: Optional[float] = None) -> Project:
+        """Make a project, or change its environment.
+
+        Takes the scope `admin`.
+
+        project: The project's name
+        environment: A label that policies can match, such as `production`
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"environment": environment}
+        return self._send(
+            Request(
+                "PUT",
+                f"/v1/projects/{in_path(project)}",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_tenants(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> TenantPage:
+        """List tenants by name: the operator's key sees all, others their own.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/tenants",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_tenants(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Tenant]:
+        """List tenants by name: the operator's key sees all, others their own.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_tenants(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def create_tenant(
+        self,
+        *,
+        tenant: str,
+        weight: Optional[int] = None,
+        admin: Optional[createTenantadmin] = None,
+        timeout_s: Optional[float] = None,
+    ) -> MadeTenant:
+        """Make a tenant with the project `default` and a first key.
+
+        Takes the scope `admin`.
+
+        tenant: Letters, digits and _ . - between them
+        weight: Its share of what all tenants wait for; 1 without it
+        admin: Whose its first key is
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"tenant": tenant}
+        body.update(given({"weight": weight, "admin": admin}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/tenants",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def get_tenant(self, tenant: str, *, timeout_s: Optional[float] = None) -> Tenant:
+        """Read a tenant.
+
+        Takes the scope `admin`.
+
+        tenant: Its name
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/tenants/{in_path(tenant)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def change_tenant(
+        self,
+        tenant: str,
+        *,
+        weight: Optional[int] = None,
+        suspended: Optional[bool] = None,
+        reason: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Tenant:
+        """Weigh, suspend or resume a tenant.
+
+        A suspended tenant's keys are refused with `forbidden` and the reason `tenant_suspended`; what runs
+        goes on to its end, what waits goes on when it is resumed.
+
+        Takes the scope `admin`.
+
+        tenant: Its name
+        weight: Its share of what all tenants wait for
+        suspended: `true` stops it, `false` lets it go on
+        reason: Why it is suspended; with `suspended: true`
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"weight": weight, "suspended": suspended, "reason": reason}))
+        return self._send(
+            Request(
+                "PUT",
+                f"/v1/tenants/{in_path(tenant)}",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_tenant_keys(
+        self,
+        tenant: str,
+        *,
+        principal: Optional[str] = None,
+        project: Optional[str] = None,
+        status: Optional[Literal["active", "expired", "revoked"]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> KeyPage:
+        """List the keys of a tenant.
+
+        Takes the scope `admin`.
+
+        tenant: Its name
+        principal: Keys of this principal
+        project: Keys of this project
+        status: Keys of which this has become
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                f"/v1/tenants/{in_path(tenant)}/keys",
+                query={
+                    "principal": principal,
+                    "project": project,
+                    "status": status,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_tenant_keys(
+        self,
+        tenant: str,
+        *,
+        principal: Optional[str] = None,
+        project: Optional[str] = None,
+        status: Optional[Literal["active", "expired", "revoked"]] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Key]:
+        """List the keys of a tenant.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        tenant: Its name
+        principal: Keys of this principal
+        project: Keys of this project
+        status: Keys of which this has become
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_tenant_keys(tenant=tenant, principal=principal, project=project, status=status, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def create_tenant_key(
+        self,
+        tenant: str,
+        *,
+        label: str,
+        principal: str,
+        scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]],
+        project: Optional[str] = None,
+        roles: Optional[List[str]] = None,
+        expires_at: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> MadeKey:
+        """Make a key of a tenant.
+
+        Takes the scope `admin`.
+
+        tenant: Its name
+        label: For people
+        principal: `user:<name>`, `service:<name>` or `agent:<name>`
+        scopes: What it may ask of the API; `*` stands for all
+        project: Where its calls belong; the caller's own without it
+        roles: Roles in which its principal decides approvals
+        expires_at: Never, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"label": label, "principal": principal, "scopes": scopes}
+        body.update(given({"project": project, "roles": roles, "expires_at": expires_at}))
+        return self._send(
+            Request(
+                "POST",
+                f"/v1/tenants/{in_path(tenant)}/keys",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def revoke_tenant_key(self, tenant: str, id: str, *, timeout_s: Optional[float] = None) -> Key:
+        """End a key of a tenant for good.
+
+        Takes the scope `admin`.
+
+        tenant: Its name
+        id: `key_id` of the key
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        key_not_found, tenant_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "DELETE",
+                f"/v1/tenants/{in_path(tenant)}/keys/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_webhooks(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> WebhookPage:
+        """List the tenant's webhooks.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/webhooks",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_webhooks(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Webhook]:
+        """List the tenant's webhooks.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_webhooks(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def add_webhook(
+        self,
+        *,
+        url: str,
+        types: Optional[List[str]] = None,
+        timeout_s: Optional[float] = None,
+    ) -> MadeWebhook:
+        """Have somebody told of approvals.
+
+        The secret that signs what is posted is in this answer and nowhere else.
+
+        Takes the scope `admin`.
+
+        url: Where notices are posted; an absolute http or https URL
+        types: Types of notices, such as `approval.requested`; all of them, without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"url": url}
+        body.update(given({"types": types}))
+        return self._send(
+            Request(
+                "POST",
+                "/v1/webhooks",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+
+    def remove_webhook(self, id: str, *, timeout_s: Optional[float] = None) -> RemovedWebhook:
+        """Have somebody told no more.
+
+        Takes the scope `admin`.
+
+        id: `webhook_id` of the webhook
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        webhook_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "DELETE",
+                f"/v1/webhooks/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_webhook_deliveries(
+        self,
+        *,
+        webhook_id: Optional[str] = None,
+        state: Optional[Literal["pending", "delivered", "dead"]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> DeliveryPage:
+        """List what was posted, and how far it has come.
+
+        Takes the scope `admin`.
+
+        webhook_id: Deliveries to this webhook
+        state: Deliveries in this state
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/webhooks:deliveries",
+                query={"webhook_id": webhook_id, "state": state, "limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_webhook_deliveries(
+        self,
+        *,
+        webhook_id: Optional[str] = None,
+        state: Optional[Literal["pending", "delivered", "dead"]] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Delivery]:
+        """List what was posted, and how far it has come.
+
+        All of them, page after page.
+
+        Takes the scope `admin`.
+
+        webhook_id: Deliveries to this webhook
+        state: Deliveries in this state
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_webhook_deliveries(webhook_id=webhook_id, state=state, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def list_audit(
+        self,
+        *,
+        principal: Optional[str] = None,
+        action: Optional[str] = None,
+        execution_id: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> AuditPage:
+        """List the tenant's audit records, newest first.
+
+        Takes the scope `audit:read`.
+
+        principal: Records about what this principal did
+        action: Records of this action, such as `call.denied`
+        execution_id: Records about this call
+        from_: Records of this instant or later
+        to: Records before this instant
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/audit",
+                query={
+                    "principal": principal,
+                    "action": action,
+                    "execution_id": execution_id,
+                    "from": from_,
+                    "to": to,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_audit(
+        self,
+        *,
+        principal: Optional[str] = None,
+        action: Optional[str] = None,
+        execution_id: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[AuditRecord]:
+        """List the tenant's audit records, newest first.
+
+        All of them, page after page.
+
+        Takes the scope `audit:read`.
+
+        principal: Records about what this principal did
+        action: Records of this action, such as `call.denied`
+        execution_id: Records about this call
+        from_: Records of this instant or later
+        to: Records before this instant
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_audit(principal=principal, action=action, execution_id=execution_id, from_=from_, to=to, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def verify_audit(self, *, timeout_s: Optional[float] = None) -> AuditVerdict:
+        """Check that nobody changed the audit.
+
+        Takes the scope `audit:read`.
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        return self._send(
+            Request(
+                "POST",
+                "/v1/audit:verify",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def list_workers(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> WorkerPage:
+        """List connected workers.
+
+        Takes the scope `calls:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/workers",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def iter_workers(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Worker]:
+        """List connected workers.
+
+        All of them, page after page.
+
+        Takes the scope `calls:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_workers(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def get_status(self, *, timeout_s: Optional[float] = None) -> RuntimeStatus:
+        """Read the runtime's own state.
+
+        Takes the scope `calls:read`.
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/v1/status",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def get_health(self, *, timeout_s: Optional[float] = None) -> Health:
+        """Ask whether the process answers.
+
+        Raises SignalboxError: internal.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/healthz",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def get_readiness(self, *, timeout_s: Optional[float] = None) -> Readiness:
+        """Ask whether calls are taken.
+
+        Raises SignalboxError: internal.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/readyz",
+                repeatable=True,
+                accepts=(503,),
+            ),
+            timeout_s,
+        )
+
+    def get_metrics(self, *, timeout_s: Optional[float] = None) -> str:
+        """Read the runtime's measures.
+
+        Without a credential where the runtime listens on a loopback address only; elsewhere it takes the
+        scope `usage:read`.
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/metrics",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+
+    def get_open_api(self, *, timeout_s: Optional[float] = None) -> Dict[str, Any]:
+        """Read this document.
+
+        The same bytes as long as the runtime's version is the same.
+
+        Raises SignalboxError: internal.
+        """
+        return self._send(
+            Request(
+                "GET",
+                "/openapi.json",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
