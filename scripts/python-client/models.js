@@ -1,6 +1,6 @@
 // Makes Python types of the document's schemas: a TypedDict for each object of known fields, an alias for everything else.
 // @ts-check
-import { comment, docstring, isKeyword, pascal, quoted } from "./words.js";
+import { broken, comment, docstring, isKeyword, pascal, quoted } from "./words.js";
 
 /** @typedef {{ readonly [keyword: string]: any }} Schema */
 
@@ -12,12 +12,12 @@ export class Models {
   #classes = [];
   /** @type {string[]} */
   #aliases = [];
-  /** @type {Set<string>} */
-  #names = new Set();
+  /** Names with the schemas that they stand for. @type {Map<string, string>} */
+  #names = new Map();
 
   /** @param {Readonly<Record<string, Schema>>} schemas */
   constructor(schemas) {
-    for (const name of Object.keys(schemas)) this.#names.add(name);
+    for (const [name, schema] of Object.entries(schemas)) this.#names.set(name, JSON.stringify(schema));
     for (const [name, schema] of Object.entries(schemas)) {
       if (isRecord(schema)) this.#addClass(name, schema);
       else this.#addAlias(name, schema);
@@ -46,7 +46,11 @@ export class Models {
     if (schema["enum"] !== undefined) return `Literal[${schema["enum"].map(literal).join(", ")}]`;
     const choices = anyOf ?? oneOf;
     if (choices !== undefined) return this.#union(choices, hint);
-    if (Array.isArray(type)) return this.#union(type.map((one) => ({ ...schema, type: one })), hint);
+    if (Array.isArray(type))
+      return this.#union(
+        type.map((one) => ({ ...schema, type: one })),
+        hint,
+      );
     if (type === "object" && schema["properties"] !== undefined) return this.#nested(schema, hint);
     if (type === "object") return `Dict[str, ${this.type(schemaOr(schema["additionalProperties"]), `${hint}Value`)}]`;
     if (type === "array") return `List[${this.type(schemaOr(schema["items"]), `${hint}Item`)}]`;
@@ -69,8 +73,11 @@ export class Models {
    * @param {string} name
    */
   #nested(schema, name) {
-    if (this.#names.has(name)) throw new Error(`two types would be called ${name}`);
-    this.#names.add(name);
+    const text = JSON.stringify(schema);
+    const known = this.#names.get(name);
+    if (known === text) return name;
+    if (known !== undefined) throw new Error(`two types would be called ${name}`);
+    this.#names.set(name, text);
     this.#addClass(name, schema);
     return name;
   }
@@ -119,7 +126,7 @@ export class Models {
     }
     const lines = fields.map(
       ([field, type, description]) =>
-        `${description === undefined ? "" : `${comment(description, "    ")}\n`}    ${field}: ${type}`,
+        `${description === undefined ? "" : `${comment(description, "    ")}\n`}${broken(`    ${field}: ${type}`, "    ")}`,
     );
     const head = `class ${name}(${base}${total ? "" : ", total=False"}):`;
     const body = [...about, ...(about.length > 0 && lines.length > 0 ? [""] : []), ...lines];
@@ -133,7 +140,7 @@ export class Models {
   #addAlias(name, schema) {
     const type = this.type(schema, name);
     const about = schema["description"] === undefined ? "" : `${comment(sentence(schema["description"]), "")}\n`;
-    this.#aliases.push(`${about}${name} = ${broken(type)}`);
+    this.#aliases.push(`${about}${broken(`${name} = ${type}`, "")}`);
   }
 }
 
@@ -160,11 +167,3 @@ function choiceName(schema) {
 
 /** @param {string} text */
 const sentence = (text) => (/[.!?`]$/.test(text) ? text : `${text}.`);
-
-/** A long list of choices, one a line. @param {string} type */
-function broken(type) {
-  const list = /^(\w+)\[(.*)\]$/.exec(type);
-  if (type.length < 90 || list === null) return type;
-  const parts = String(list[2]).split(", ");
-  return `${list[1]}[\n${parts.map((part) => `    ${part},`).join("\n")}\n]`;
-}

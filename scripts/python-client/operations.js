@@ -1,6 +1,7 @@
 // Makes one Python method of each operation of the document, and two more where it has pages or a stream.
 // @ts-check
-import { docstring, mapping, quoted, snake, variable, widthMax } from "./words.js";
+import { nameOf } from "./models.js";
+import { docstring, listed, mapping, pascal, quoted, snake, variable } from "./words.js";
 
 /** @typedef {import("./models.js").Schema} Schema */
 /** @typedef {import("./models.js").Models} Models */
@@ -15,7 +16,7 @@ import { docstring, mapping, quoted, snake, variable, widthMax } from "./words.j
  *   readonly place: "path" | "query" | "header" | "body" | "document" | "content",
  *   readonly required: boolean,
  *   readonly nullable: boolean,
- *   readonly standard: unknown,
+ *   readonly standard: number | undefined,
  *   readonly description: string,
  * }} Parameter
  */
@@ -69,13 +70,14 @@ class Method {
     const type = this.#answerType();
     if (type === undefined) return undefined;
     const parameters = this.#parameters.filter(({ wire }) => !this.#asksForStream(wire));
-    const returns = type === "None" ? "" : "return ";
+    const told = type !== "None";
     return this.#method(this.#name(), parameters, type, [
       ...this.#bodyLines(parameters),
-      `${returns}self._send(`,
+      `${told ? `answer: ${type} = ` : ""}self._send(`,
       ...this.#requestLines(parameters, this.#extras()).map((line) => `    ${line}`),
       "    timeout_s,",
       ")",
+      ...(told ? ["return answer"] : []),
     ]);
   }
 
@@ -83,7 +85,8 @@ class Method {
   iterator() {
     const page = this.#pageSchema();
     if (page === undefined) return undefined;
-    const [next, cursor] = page["next_cursor"] === undefined ? ["next_after_seq", "after_seq"] : ["next_cursor", "cursor"];
+    const [next, cursor] =
+      page["next_cursor"] === undefined ? ["next_after_seq", "after_seq"] : ["next_cursor", "cursor"];
     if (!this.#parameters.some(({ wire }) => wire === cursor)) return undefined;
     const item = this.#models.type(page["items"]["items"], "Item");
     const passed = this.#parameters.filter(({ name }) => name !== cursor);
@@ -97,7 +100,7 @@ class Method {
       [
         ...start,
         "while True:",
-        `    page = self.${this.#name()}(${call.join(", ")})`,
+        ...listed(`page = self.${this.#name()}(`, call, ")", 12).map((line) => `    ${line}`),
         '    yield from page["items"]',
         `    if page[${quoted(next)}] is None:`,
         "        return",
@@ -112,7 +115,9 @@ class Method {
     const streams = this.#answers.some(([, { content = {} }]) => content[events] !== undefined);
     if (!streams) return undefined;
     const alone = this.#answerType() === undefined;
-    const own = this.#parameters.filter(({ wire }) => wire !== "Last-Event-ID" && wire !== "mode" && !this.#asksForStream(wire));
+    const own = this.#parameters.filter(
+      ({ wire }) => wire !== "Last-Event-ID" && wire !== "mode" && !this.#asksForStream(wire),
+    );
     const body = this.#bodyLines(own);
     const after = own.some(({ wire }) => wire === "after_seq") ? "after_seq or 0" : "0";
     return this.#method(
@@ -157,7 +162,9 @@ class Method {
     const parameters = operation["parameters"]
       // What every operation takes is no parameter of each.
       .filter((/** @type {Schema} */ one) => one["$ref"] === undefined)
-      .map((/** @type {Schema} */ one) => this.#parameter(one["name"], one["schema"], one["in"], one["required"] === true, one["description"]))
+      .map((/** @type {Schema} */ one) =>
+        this.#parameter(one["name"], one["schema"], one["in"], one["required"] === true, one["description"]),
+      )
       .filter((/** @type {Parameter} */ { name, place }) => place !== "header" || !inBody.has(name));
     const names = parameters.map((/** @type {Parameter} */ { name }) => name);
     if (new Set([...names, ...inBody]).size !== names.length + inBody.size)
@@ -170,13 +177,32 @@ class Method {
     const content = this.#place.operation["requestBody"]?.content;
     if (content === undefined) return [];
     if (content["application/octet-stream"] !== undefined)
-      return [{ ...fixed, name: "content", wire: "", type: "bytes", place: "content", description: "The content itself" }];
-    const schema = this.#resolved(content[json].schema);
+      return [
+        { ...fixed, name: "content", wire: "", type: "bytes", place: "content", description: "The content itself" },
+      ];
+    const reference = content[json].schema;
+    const schema = this.#resolved(reference);
     if (schema["properties"] === undefined)
-      return [{ ...fixed, name: "document", wire: "", type: "Union[str, Mapping[str, Any]]", place: "document", description: "YAML or JSON as text, or data" }];
+      return [
+        {
+          ...fixed,
+          name: "document",
+          wire: "",
+          type: "Union[str, Mapping[str, Any]]",
+          place: "document",
+          description: "YAML or JSON as text, or data",
+        },
+      ];
     const required = new Set(schema["required"] ?? []);
     return Object.entries(schema["properties"]).map(([wire, one]) =>
-      this.#parameter(wire, one, "body", required.has(wire), one["description"] ?? this.#resolved(one)["description"]),
+      this.#parameter(
+        wire,
+        one,
+        "body",
+        required.has(wire),
+        one["description"] ?? this.#resolved(one)["description"],
+        nameOf(reference),
+      ),
     );
   }
 
@@ -186,10 +212,11 @@ class Method {
    * @param {Parameter["place"]} place
    * @param {boolean} required
    * @param {string} description
+   * @param {string} [owner] the type whose field it is
    * @returns {Parameter}
    */
-  #parameter(wire, schema, place, required, description) {
-    const type = this.#models.type(schema, `${this.#place.operation["operationId"]}${wire}`);
+  #parameter(wire, schema, place, required, description, owner = pascal(this.#place.operation["operationId"])) {
+    const type = this.#models.type(schema, `${owner}${pascal(wire)}`);
     const nullable = type === "Any" || type.startsWith("Optional[");
     return { name: variable(wire), wire, type, place, required, nullable, description, standard: schema["default"] };
   }
@@ -237,13 +264,17 @@ class Method {
     const { requestBody } = this.#place.operation;
     if (requestBody?.content[json] === undefined) return [];
     const must = inBody.filter(({ required }) => required);
-    const may = inBody.filter(({ required, nullable, wire }) => !required && !nullable && !(wire === "idempotency_key" && this.#isKeyed()));
+    const may = inBody.filter(
+      ({ required, nullable, wire }) => !required && !nullable && !(wire === "idempotency_key" && this.#isKeyed()),
+    );
     const open = inBody.filter(({ required, nullable }) => !required && nullable);
     return [
       ...statement("body: Dict[str, Any] = ", must, ""),
       ...(may.length === 0 ? [] : statement("body.update(given(", may, "))")),
       ...(open.length === 0 ? [] : statement("body.update(present(", open, "))")),
-      ...(this.#isKeyed() ? ['body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key'] : []),
+      ...(this.#isKeyed()
+        ? ['body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key']
+        : []),
     ];
   }
 
@@ -277,7 +308,9 @@ class Method {
       ...(operation["requestBody"] === undefined ? [] : [`body=${body},`]),
       ...(of("document").length > 0 ? ["content_type=content_type,"] : []),
       ...(of("content").length > 0 ? ['content_type="application/octet-stream",'] : []),
-      ...(waits === undefined ? [] : [`wait_s=(${String(waits.standard ?? 0)} if wait_ms is None else wait_ms) / 1000,`]),
+      ...(waits === undefined
+        ? []
+        : [`wait_s=(${waits.standard ?? 0} if wait_ms is None else wait_ms) / 1000,`]),
       ...extras,
     ];
   }
@@ -291,7 +324,9 @@ class Method {
    * @param {boolean} [timed] takes a time-out of its own
    */
   #method(name, parameters, returns, lines, more, timed = true) {
-    const positional = parameters.filter(({ place }) => place === "path" || place === "content" || place === "document");
+    const positional = parameters.filter(
+      ({ place }) => place === "path" || place === "content" || place === "document",
+    );
     const named = parameters
       .filter((one) => !positional.includes(one))
       .toSorted((a, b) => Number(b.required) - Number(a.required) || order.indexOf(a.place) - order.indexOf(b.place));
@@ -302,12 +337,10 @@ class Method {
       ...named.map(signature),
       ...(timed ? ["timeout_s: Optional[float] = None"] : []),
     ];
-    const oneLine = `    def ${name}(${written.join(", ")}) -> ${returns}:`;
-    const head =
-      oneLine.length <= widthMax
-        ? oneLine
-        : `    def ${name}(\n${written.map((one) => `        ${one},`).join("\n")}\n    ) -> ${returns}:`;
-    return [head, this.#about([...positional, ...named], more), ...lines.map((line) => `        ${line}`)].join("\n");
+    const head = listed(`def ${name}(`, written, `) -> ${returns}:`, 4).map((line) => `    ${line}`);
+    return [...head, this.#about([...positional, ...named], more), ...lines.map((line) => `        ${line}`)].join(
+      "\n",
+    );
   }
 
   /**
@@ -354,4 +387,3 @@ function signature({ name, type, required, nullable }) {
   if (required) return `${name}: ${type}`;
   return nullable ? `${name}: Union[${type}, Omitted] = OMIT` : `${name}: Optional[${type}] = None`;
 }
-

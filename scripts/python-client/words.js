@@ -79,6 +79,33 @@ export function docstring(parts, indent) {
 }
 
 /**
+ * Arguments on one line if they fit, else one a line.
+ * @param {string} before
+ * @param {readonly string[]} parts
+ * @param {string} after
+ * @param {number} taken of the line by its indent
+ * @returns {readonly string[]} lines
+ */
+export function listed(before, parts, after, taken) {
+  const line = `${before}${parts.join(", ")}${after}`;
+  if (line.length + taken <= widthMax) return [line];
+  return [before, ...parts.flatMap((part) => broken(`    ${part},`, "    ").split("\n")), after];
+}
+
+/**
+ * A line of source in which a long choice stands, one of it a line.
+ * @param {string} line
+ * @param {string} indent of the line
+ */
+export function broken(line, indent) {
+  if (line.length <= widthMax) return line;
+  return line.replace(/Literal\[([^\]]*)\]/, (_, choices) => {
+    const parts = String(choices).split(", ");
+    return `Literal[\n${parts.map((part) => `${indent}    ${part},`).join("\n")}\n${indent}]`;
+  });
+}
+
+/**
  * A mapping as source, on one line if it fits.
  * @param {readonly (readonly [key: string, value: string])[]} pairs
  * @param {number} taken of the line, before and after

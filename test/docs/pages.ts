@@ -2,20 +2,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { whyNoBoxes } from "../support/boxed.ts";
+import { whyNoPython } from "../support/python.ts";
 import { readPage, type Part } from "./markdown.ts";
 import { repo } from "./shell.ts";
 import { isTerminal } from "./page.ts";
 
-const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md"];
+const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "clients/python/README.md"];
 
 /** Pages that others name already. */
-const coming = [
-  "docs/sandboxes.md",
-  "docs/grpc.md",
-  "docs/api.md",
-  "docs/tenancy.md",
-  "docs/rate-limits.md",
-];
+const coming = ["docs/sandboxes.md", "docs/grpc.md", "docs/tenancy.md", "docs/rate-limits.md"];
 
 /** Paths from the root of the repository. */
 export function allPages(): readonly string[] {
@@ -53,5 +48,6 @@ let boxes: Promise<string | undefined> | undefined;
 /** @returns why this machine lacks what a page needs; undefined = it does not */
 export async function whyNot(need: string): Promise<string | undefined> {
   if (need === "boxes") return (boxes ??= whyNoBoxes());
-  return `nobody knows what "${need}" is; a page may need: boxes`;
+  if (need === "python") return whyNoPython();
+  return `nobody knows what "${need}" is; a page may need: boxes, python`;
 }

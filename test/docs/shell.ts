@@ -112,7 +112,7 @@ function furnish(place: string): string {
   const folder = join(place, "signalbox");
   const shims = join(place, "bin");
   for (const one of [folder, shims, join(place, "logs"), join(place, "home")]) mkdirSync(one);
-  for (const name of ["packages", "node_modules", "package.json"]) symlinkSync(join(repo, name), join(folder, name));
+  for (const name of ["packages", "node_modules", "clients", "package.json"]) symlinkSync(join(repo, name), join(folder, name));
   cpSync(join(repo, "examples"), join(folder, "examples"), { recursive: true });
   const shim = (name: string, text: string): void => {
     writeFileSync(join(shims, name), `#!/bin/sh\n${text}\n`);

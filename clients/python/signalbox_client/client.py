@@ -16,6 +16,7 @@ from .models import (
     CallCounts,
     CallFile,
     CallLimits,
+    CallState,
     Delivery,
     DeliveryPage,
     Execution,
@@ -34,6 +35,7 @@ from .models import (
     MadeKey,
     MadeTenant,
     MadeWebhook,
+    NewTenantAdmin,
     PackageFile,
     Policy,
     PolicyDefault,
@@ -42,6 +44,7 @@ from .models import (
     PolicyExplanation,
     PolicyPage,
     PolicyTestResult,
+    PolicyTrigger,
     Project,
     ProjectPage,
     ProjectTool,
@@ -53,6 +56,7 @@ from .models import (
     RemovedWebhook,
     RolledBackTool,
     RuntimeStatus,
+    Scope,
     StoredFile,
     StoredPackage,
     Tenant,
@@ -165,7 +169,7 @@ class Client(Transport):
             "priority": priority,
         }))
         body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key
-        return self._send(
+        answer: Execution = self._send(
             Request(
                 "POST",
                 "/v1/executions",
@@ -177,6 +181,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def invoke_stream(
         self,
@@ -265,7 +270,7 @@ class Client(Transport):
         *,
         project: Optional[str] = None,
         tool: Optional[str] = None,
-        status: Optional[Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]] = None,
+        status: Optional[CallState] = None,
         principal: Optional[str] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
@@ -289,7 +294,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ExecutionPage = self._send(
             Request(
                 "GET",
                 "/v1/executions",
@@ -307,13 +312,14 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_executions(
         self,
         *,
         project: Optional[str] = None,
         tool: Optional[str] = None,
-        status: Optional[Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]] = None,
+        status: Optional[CallState] = None,
         principal: Optional[str] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
@@ -339,7 +345,17 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_executions(project=project, tool=tool, status=status, principal=principal, from_=from_, to=to, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_executions(
+                project=project,
+                tool=tool,
+                status=status,
+                principal=principal,
+                from_=from_,
+                to=to,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -355,7 +371,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         execution_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ExecutionDetail = self._send(
             Request(
                 "GET",
                 f"/v1/executions/{in_path(id)}",
@@ -363,6 +379,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_execution_events(
         self,
@@ -383,7 +400,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         execution_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ExecutionEventPage = self._send(
             Request(
                 "GET",
                 f"/v1/executions/{in_path(id)}/events",
@@ -392,6 +409,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_execution_events(
         self,
@@ -435,7 +453,7 @@ class Client(Transport):
         execution_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {}
-        return self._send(
+        answer: Execution = self._send(
             Request(
                 "POST",
                 f"/v1/executions/{in_path(id)}/cancel",
@@ -444,6 +462,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def resolve_execution(
         self,
@@ -469,7 +488,7 @@ class Client(Transport):
         body: Dict[str, Any] = {"verdict": verdict}
         body.update(given({"comment": comment}))
         body.update(present({"output": output}))
-        return self._send(
+        answer: Execution = self._send(
             Request(
                 "POST",
                 f"/v1/executions/{in_path(id)}/resolve",
@@ -477,6 +496,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def stream_execution(self, id: str, *, after_seq: Optional[int] = None) -> Iterator[StreamEvent]:
         """Follow a call as it goes.
@@ -515,7 +535,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         payload_too_large, rate_limited, quota_exceeded, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: StoredFile = self._send(
             Request(
                 "PUT",
                 "/v1/files",
@@ -525,6 +545,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def put_package(self, *, files: List[PackageFile], timeout_s: Optional[float] = None) -> StoredPackage:
         """Make a package of stored files.
@@ -537,7 +558,7 @@ class Client(Transport):
         payload_too_large, rate_limited, quota_exceeded, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {"files": files}
-        return self._send(
+        answer: StoredPackage = self._send(
             Request(
                 "PUT",
                 "/v1/packages",
@@ -546,6 +567,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_tools(
         self,
@@ -572,7 +594,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ToolPage = self._send(
             Request(
                 "GET",
                 "/v1/tools",
@@ -588,6 +610,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_tools(
         self,
@@ -616,7 +639,15 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_tools(search=search, category=category, owner=owner, label=label, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_tools(
+                search=search,
+                category=category,
+                owner=owner,
+                label=label,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -642,7 +673,7 @@ class Client(Transport):
         policy_error, tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body, content_type = document_body(document)
-        return self._send(
+        answer: RegisteredTool = self._send(
             Request(
                 "PUT",
                 "/v1/tools",
@@ -653,6 +684,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_tool(
         self,
@@ -671,7 +703,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         tool_not_found, conflict, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ToolDetail = self._send(
             Request(
                 "GET",
                 f"/v1/tools/{in_path(name)}",
@@ -680,6 +712,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def activate_tool(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> Tool:
         """Choose the version that runs where none is named.
@@ -693,7 +726,7 @@ class Client(Transport):
         tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {"version": version}
-        return self._send(
+        answer: Tool = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/activate",
@@ -702,6 +735,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_tool_activations(self, name: str, *, timeout_s: Optional[float] = None) -> ActivationPage:
         """List which versions were chosen, newest first.
@@ -713,7 +747,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         tool_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ActivationPage = self._send(
             Request(
                 "GET",
                 f"/v1/tools/{in_path(name)}/activations",
@@ -721,6 +755,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def roll_back_tool(
         self,
@@ -741,7 +776,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"version": version}))
-        return self._send(
+        answer: RolledBackTool = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/rollback",
@@ -749,6 +784,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def pin_tool(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> ToolPin:
         """Say which version the tenant's callers get that name none.
@@ -762,7 +798,7 @@ class Client(Transport):
         tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {"version": version}
-        return self._send(
+        answer: ToolPin = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/pin",
@@ -771,6 +807,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def unpin_tool(self, name: str, *, timeout_s: Optional[float] = None) -> ToolPin:
         """Take the pin away.
@@ -782,7 +819,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         tool_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ToolPin = self._send(
             Request(
                 "DELETE",
                 f"/v1/tools/{in_path(name)}/pin",
@@ -790,6 +827,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def deprecate_tool(
         self,
@@ -812,7 +850,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"version": version}
         body.update(given({"deprecated": deprecated}))
-        return self._send(
+        answer: ToolVersion = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/deprecate",
@@ -821,6 +859,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def quarantine_tool(
         self,
@@ -845,14 +884,16 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"reason": reason}
         body.update(given({"version": version}))
-        return self._send(
+        answer: QuarantineResult = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/quarantine",
                 body=json_bytes(body),
+                repeatable=True,
             ),
             timeout_s,
         )
+        return answer
 
     def release_tool(
         self,
@@ -875,7 +916,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"version": version, "reason": reason}))
-        return self._send(
+        answer: QuarantineResult = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/release",
@@ -884,6 +925,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def enable_tool(
         self,
@@ -904,7 +946,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"project": project}))
-        return self._send(
+        answer: ProjectTool = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/enable",
@@ -913,6 +955,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def disable_tool(
         self,
@@ -933,7 +976,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"project": project}))
-        return self._send(
+        answer: ProjectTool = self._send(
             Request(
                 "POST",
                 f"/v1/tools/{in_path(name)}/disable",
@@ -942,6 +985,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_tool_pins(
         self,
@@ -960,7 +1004,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ToolPinPage = self._send(
             Request(
                 "GET",
                 "/v1/tools:pins",
@@ -969,6 +1013,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_tool_pins(
         self,
@@ -1012,7 +1057,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ProjectToolPage = self._send(
             Request(
                 "GET",
                 "/v1/tools:projects",
@@ -1021,6 +1066,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_project_tools(
         self,
@@ -1074,7 +1120,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: PolicyPage = self._send(
             Request(
                 "GET",
                 "/v1/policies",
@@ -1091,6 +1137,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_policies(
         self,
@@ -1121,7 +1168,16 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_policies(level=level, project=project, name=name, status=status, platform=platform, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_policies(
+                level=level,
+                project=project,
+                name=name,
+                status=status,
+                platform=platform,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -1145,7 +1201,7 @@ class Client(Transport):
         project_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body, content_type = document_body(document)
-        return self._send(
+        answer: PublishedPolicy = self._send(
             Request(
                 "PUT",
                 "/v1/policies",
@@ -1156,6 +1212,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_policy(
         self,
@@ -1176,7 +1233,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         policy_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: PolicyDetail = self._send(
             Request(
                 "GET",
                 f"/v1/policies/{in_path(name)}",
@@ -1185,6 +1242,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def activate_policy(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> Policy:
         """Put an older version in force again.
@@ -1198,7 +1256,7 @@ class Client(Transport):
         policy_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {"version": version}
-        return self._send(
+        answer: Policy = self._send(
             Request(
                 "POST",
                 f"/v1/policies/{in_path(name)}/activate",
@@ -1207,6 +1265,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def withdraw_policy(self, name: str, *, version: str, timeout_s: Optional[float] = None) -> Policy:
         """Take a version out of force.
@@ -1220,7 +1279,7 @@ class Client(Transport):
         policy_not_found, conflict, payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {"version": version}
-        return self._send(
+        answer: Policy = self._send(
             Request(
                 "POST",
                 f"/v1/policies/{in_path(name)}/withdraw",
@@ -1229,6 +1288,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_policy_defaults(
         self,
@@ -1247,7 +1307,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: PolicyDefaultPage = self._send(
             Request(
                 "GET",
                 "/v1/policies:defaults",
@@ -1256,6 +1316,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_policy_defaults(
         self,
@@ -1301,7 +1362,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"decision": decision}
         body.update(given({"project": project}))
-        return self._send(
+        answer: PolicyDefault = self._send(
             Request(
                 "PUT",
                 "/v1/policies:defaults",
@@ -1310,6 +1371,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def explain_policy(
         self,
@@ -1323,7 +1385,7 @@ class Client(Transport):
         roles: Optional[List[str]] = None,
         agent: Optional[str] = None,
         environment: Optional[str] = None,
-        trigger: Optional[Literal["dispatch.no_handler", "dispatch.capacity_exhausted", "dispatch.lease_expired", "dispatch.indeterminate", "limit.steps", "limit.tokens", "limit.wall_clock", "limit.tool_calls"]] = None,
+        trigger: Optional[PolicyTrigger] = None,
         counts: Optional[CallCounts] = None,
         now: Optional[str] = None,
         timeout_s: Optional[float] = None,
@@ -1364,7 +1426,7 @@ class Client(Transport):
             "now": now,
         }))
         body.update(present({"input": input}))
-        return self._send(
+        answer: PolicyExplanation = self._send(
             Request(
                 "POST",
                 "/v1/policies:explain",
@@ -1373,6 +1435,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def test_policies(
         self,
@@ -1393,7 +1456,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"cases": cases}
         body.update(given({"policies": policies}))
-        return self._send(
+        answer: PolicyTestResult = self._send(
             Request(
                 "POST",
                 "/v1/policies:test",
@@ -1402,6 +1465,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_approvals(
         self,
@@ -1432,7 +1496,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ApprovalPage = self._send(
             Request(
                 "GET",
                 "/v1/approvals",
@@ -1450,6 +1514,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_approvals(
         self,
@@ -1482,7 +1547,17 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_approvals(project=project, status=status, tool=tool, execution_id=execution_id, requester=requester, mine=mine, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_approvals(
+                project=project,
+                status=status,
+                tool=tool,
+                execution_id=execution_id,
+                requester=requester,
+                mine=mine,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -1498,7 +1573,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         approval_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ApprovalDetail = self._send(
             Request(
                 "GET",
                 f"/v1/approvals/{in_path(id)}",
@@ -1506,6 +1581,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def vote(
         self,
@@ -1539,7 +1615,7 @@ class Client(Transport):
         body: Dict[str, Any] = {"decision": decision, "args_hash": args_hash}
         body.update(given({"comment": comment, "comprehended": comprehended}))
         body.update(present({"args": args}))
-        return self._send(
+        answer: ApprovalDetail = self._send(
             Request(
                 "POST",
                 f"/v1/approvals/{in_path(id)}/votes",
@@ -1548,6 +1624,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_freezes(
         self,
@@ -1566,7 +1643,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: FreezePage = self._send(
             Request(
                 "GET",
                 "/v1/freezes",
@@ -1575,6 +1652,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_freezes(
         self,
@@ -1625,7 +1703,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"tool": tool, "tenant": tenant, "reason": reason}))
-        return self._send(
+        answer: Freeze = self._send(
             Request(
                 "POST",
                 "/v1/freezes",
@@ -1633,6 +1711,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def lift_freeze(
         self,
@@ -1653,7 +1732,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"tool": tool, "tenant": tenant}))
-        return self._send(
+        answer: LiftedFreeze = self._send(
             Request(
                 "POST",
                 "/v1/freezes:lift",
@@ -1662,6 +1741,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_keys(
         self,
@@ -1686,7 +1766,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: KeyPage = self._send(
             Request(
                 "GET",
                 "/v1/keys",
@@ -1701,6 +1781,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_keys(
         self,
@@ -1727,7 +1808,14 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_keys(principal=principal, project=project, status=status, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_keys(
+                principal=principal,
+                project=project,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -1738,7 +1826,7 @@ class Client(Transport):
         *,
         label: str,
         principal: str,
-        scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]],
+        scopes: List[Scope],
         project: Optional[str] = None,
         roles: Optional[List[str]] = None,
         expires_at: Optional[str] = None,
@@ -1762,7 +1850,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"label": label, "principal": principal, "scopes": scopes}
         body.update(given({"project": project, "roles": roles, "expires_at": expires_at}))
-        return self._send(
+        answer: MadeKey = self._send(
             Request(
                 "POST",
                 "/v1/keys",
@@ -1770,6 +1858,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def revoke_key(self, id: str, *, timeout_s: Optional[float] = None) -> Key:
         """Revoke a key for good.
@@ -1781,7 +1870,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         key_not_found, payload_too_large, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: Key = self._send(
             Request(
                 "DELETE",
                 f"/v1/keys/{in_path(id)}",
@@ -1789,6 +1878,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_grants(
         self,
@@ -1807,7 +1897,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: GrantPage = self._send(
             Request(
                 "GET",
                 "/v1/grants",
@@ -1816,6 +1906,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_grants(
         self,
@@ -1867,7 +1958,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"subject": subject, "permissions": permissions}
         body.update(given({"project": project, "roles": roles, "expires_at": expires_at}))
-        return self._send(
+        answer: Grant = self._send(
             Request(
                 "POST",
                 "/v1/grants",
@@ -1875,6 +1966,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def revoke_grant(self, id: str, *, timeout_s: Optional[float] = None) -> Grant:
         """Revoke a grant for good.
@@ -1886,7 +1978,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         grant_not_found, payload_too_large, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: Grant = self._send(
             Request(
                 "DELETE",
                 f"/v1/grants/{in_path(id)}",
@@ -1894,6 +1986,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_projects(
         self,
@@ -1912,7 +2005,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: ProjectPage = self._send(
             Request(
                 "GET",
                 "/v1/projects",
@@ -1921,6 +2014,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_projects(
         self,
@@ -1959,7 +2053,7 @@ class Client(Transport):
         payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {"environment": environment}
-        return self._send(
+        answer: Project = self._send(
             Request(
                 "PUT",
                 f"/v1/projects/{in_path(project)}",
@@ -1968,6 +2062,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_tenants(
         self,
@@ -1986,7 +2081,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: TenantPage = self._send(
             Request(
                 "GET",
                 "/v1/tenants",
@@ -1995,6 +2090,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_tenants(
         self,
@@ -2026,7 +2122,7 @@ class Client(Transport):
         *,
         tenant: str,
         weight: Optional[int] = None,
-        admin: Optional[createTenantadmin] = None,
+        admin: Optional[NewTenantAdmin] = None,
         timeout_s: Optional[float] = None,
     ) -> MadeTenant:
         """Make a tenant with the project `default` and a first key.
@@ -2042,7 +2138,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"tenant": tenant}
         body.update(given({"weight": weight, "admin": admin}))
-        return self._send(
+        answer: MadeTenant = self._send(
             Request(
                 "POST",
                 "/v1/tenants",
@@ -2050,6 +2146,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_tenant(self, tenant: str, *, timeout_s: Optional[float] = None) -> Tenant:
         """Read a tenant.
@@ -2061,7 +2158,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         tenant_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: Tenant = self._send(
             Request(
                 "GET",
                 f"/v1/tenants/{in_path(tenant)}",
@@ -2069,6 +2166,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def change_tenant(
         self,
@@ -2096,7 +2194,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {}
         body.update(given({"weight": weight, "suspended": suspended, "reason": reason}))
-        return self._send(
+        answer: Tenant = self._send(
             Request(
                 "PUT",
                 f"/v1/tenants/{in_path(tenant)}",
@@ -2105,6 +2203,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_tenant_keys(
         self,
@@ -2131,7 +2230,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         tenant_not_found, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: KeyPage = self._send(
             Request(
                 "GET",
                 f"/v1/tenants/{in_path(tenant)}/keys",
@@ -2146,6 +2245,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_tenant_keys(
         self,
@@ -2174,7 +2274,15 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_tenant_keys(tenant=tenant, principal=principal, project=project, status=status, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_tenant_keys(
+                tenant=tenant,
+                principal=principal,
+                project=project,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -2186,7 +2294,7 @@ class Client(Transport):
         *,
         label: str,
         principal: str,
-        scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]],
+        scopes: List[Scope],
         project: Optional[str] = None,
         roles: Optional[List[str]] = None,
         expires_at: Optional[str] = None,
@@ -2209,7 +2317,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"label": label, "principal": principal, "scopes": scopes}
         body.update(given({"project": project, "roles": roles, "expires_at": expires_at}))
-        return self._send(
+        answer: MadeKey = self._send(
             Request(
                 "POST",
                 f"/v1/tenants/{in_path(tenant)}/keys",
@@ -2217,6 +2325,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def revoke_tenant_key(self, tenant: str, id: str, *, timeout_s: Optional[float] = None) -> Key:
         """End a key of a tenant for good.
@@ -2229,7 +2338,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         key_not_found, tenant_not_found, payload_too_large, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: Key = self._send(
             Request(
                 "DELETE",
                 f"/v1/tenants/{in_path(tenant)}/keys/{in_path(id)}",
@@ -2237,6 +2346,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_webhooks(
         self,
@@ -2255,7 +2365,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: WebhookPage = self._send(
             Request(
                 "GET",
                 "/v1/webhooks",
@@ -2264,6 +2374,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_webhooks(
         self,
@@ -2311,7 +2422,7 @@ class Client(Transport):
         """
         body: Dict[str, Any] = {"url": url}
         body.update(given({"types": types}))
-        return self._send(
+        answer: MadeWebhook = self._send(
             Request(
                 "POST",
                 "/v1/webhooks",
@@ -2319,6 +2430,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def remove_webhook(self, id: str, *, timeout_s: Optional[float] = None) -> RemovedWebhook:
         """Have somebody told no more.
@@ -2330,7 +2442,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         webhook_not_found, payload_too_large, internal, ledger_unavailable.
         """
-        return self._send(
+        answer: RemovedWebhook = self._send(
             Request(
                 "DELETE",
                 f"/v1/webhooks/{in_path(id)}",
@@ -2338,6 +2450,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_webhook_deliveries(
         self,
@@ -2360,7 +2473,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: DeliveryPage = self._send(
             Request(
                 "GET",
                 "/v1/webhooks:deliveries",
@@ -2369,6 +2482,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_webhook_deliveries(
         self,
@@ -2393,7 +2507,13 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_webhook_deliveries(webhook_id=webhook_id, state=state, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_webhook_deliveries(
+                webhook_id=webhook_id,
+                state=state,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -2426,7 +2546,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: AuditPage = self._send(
             Request(
                 "GET",
                 "/v1/audit",
@@ -2443,6 +2563,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_audit(
         self,
@@ -2473,7 +2594,16 @@ class Client(Transport):
         """
         cursor: Optional[str] = None
         while True:
-            page = self.list_audit(principal=principal, action=action, execution_id=execution_id, from_=from_, to=to, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            page = self.list_audit(
+                principal=principal,
+                action=action,
+                execution_id=execution_id,
+                from_=from_,
+                to=to,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
             yield from page["items"]
             if page["next_cursor"] is None:
                 return
@@ -2488,7 +2618,7 @@ class Client(Transport):
         payload_too_large, internal, ledger_unavailable.
         """
         body: Dict[str, Any] = {}
-        return self._send(
+        answer: AuditVerdict = self._send(
             Request(
                 "POST",
                 "/v1/audit:verify",
@@ -2497,6 +2627,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def list_workers(
         self,
@@ -2515,7 +2646,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: WorkerPage = self._send(
             Request(
                 "GET",
                 "/v1/workers",
@@ -2524,6 +2655,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def iter_workers(
         self,
@@ -2558,7 +2690,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: RuntimeStatus = self._send(
             Request(
                 "GET",
                 "/v1/status",
@@ -2566,13 +2698,14 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_health(self, *, timeout_s: Optional[float] = None) -> Health:
         """Ask whether the process answers.
 
         Raises SignalboxError: internal.
         """
-        return self._send(
+        answer: Health = self._send(
             Request(
                 "GET",
                 "/healthz",
@@ -2580,13 +2713,14 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_readiness(self, *, timeout_s: Optional[float] = None) -> Readiness:
         """Ask whether calls are taken.
 
         Raises SignalboxError: internal.
         """
-        return self._send(
+        answer: Readiness = self._send(
             Request(
                 "GET",
                 "/readyz",
@@ -2595,6 +2729,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_metrics(self, *, timeout_s: Optional[float] = None) -> str:
         """Read the runtime's measures.
@@ -2605,7 +2740,7 @@ class Client(Transport):
         Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
         internal, ledger_unavailable.
         """
-        return self._send(
+        answer: str = self._send(
             Request(
                 "GET",
                 "/metrics",
@@ -2613,6 +2748,7 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer
 
     def get_open_api(self, *, timeout_s: Optional[float] = None) -> Dict[str, Any]:
         """Read this document.
@@ -2621,7 +2757,7 @@ class Client(Transport):
 
         Raises SignalboxError: internal.
         """
-        return self._send(
+        answer: Dict[str, Any] = self._send(
             Request(
                 "GET",
                 "/openapi.json",
@@ -2629,3 +2765,4 @@ class Client(Transport):
             ),
             timeout_s,
         )
+        return answer

@@ -78,7 +78,15 @@ class Approval(TypedDict):
     # Whose word closed it; `runtime`: nobody's
     closed_by: Optional[str]
     # `recheck_failed`: it was approved, and the call may no longer run
-    outcome: Optional[Literal["approved", "rejected", "expired", "timeout_allowed", "escalated", "cancelled", "recheck_failed"]]
+    outcome: Optional[Literal[
+        "approved",
+        "rejected",
+        "expired",
+        "timeout_allowed",
+        "escalated",
+        "cancelled",
+        "recheck_failed",
+    ]]
 
 
 class ApprovalDemand(TypedDict):
@@ -149,7 +157,15 @@ class _ApprovalDetailRequired(TypedDict):
     # Whose word closed it; `runtime`: nobody's
     closed_by: Optional[str]
     # `recheck_failed`: it was approved, and the call may no longer run
-    outcome: Optional[Literal["approved", "rejected", "expired", "timeout_allowed", "escalated", "cancelled", "recheck_failed"]]
+    outcome: Optional[Literal[
+        "approved",
+        "rejected",
+        "expired",
+        "timeout_allowed",
+        "escalated",
+        "cancelled",
+        "recheck_failed",
+    ]]
     votes: List[Vote]
     policy: Optional[Decision]
     # Why the caller has no vote here; null: it has one
@@ -281,7 +297,16 @@ class AuditVerdictProblemsItem(TypedDict):
     lane: str
     # The first one at which the chain does not hold
     seq: int
-    kind: Literal["edited", "missing", "cut_tail", "head_missing", "head_edited", "anchor_ahead", "anchor_missing", "anchor_edited"]
+    kind: Literal[
+        "edited",
+        "missing",
+        "cut_tail",
+        "head_missing",
+        "head_edited",
+        "anchor_ahead",
+        "anchor_missing",
+        "anchor_edited",
+    ]
     message: str
 
 
@@ -310,7 +335,18 @@ class _CallErrorRequired(TypedDict):
     # For people; names the next step. Not stable
     message: str
     # The kind of trouble, for programs that group errors
-    type: Literal["authentication", "permission", "not_found", "invalid_request", "limit", "conflict", "tool", "routing", "runtime", "cancelled"]
+    type: Literal[
+        "authentication",
+        "permission",
+        "not_found",
+        "invalid_request",
+        "limit",
+        "conflict",
+        "tool",
+        "routing",
+        "runtime",
+        "cancelled",
+    ]
     # True where the same request may be sent again: it is safe, and it can help
     retryable: bool
 
@@ -428,7 +464,18 @@ class Error(TypedDict):
     # For people; names the next step. Not stable
     message: str
     # The kind of trouble, for programs that group errors
-    type: Literal["authentication", "permission", "not_found", "invalid_request", "limit", "conflict", "tool", "routing", "runtime", "cancelled"]
+    type: Literal[
+        "authentication",
+        "permission",
+        "not_found",
+        "invalid_request",
+        "limit",
+        "conflict",
+        "tool",
+        "routing",
+        "runtime",
+        "cancelled",
+    ]
     # True where the same request may be sent again: it is safe, and it can help
     retryable: bool
     # Facts by code, such as the fields at fault
@@ -461,11 +508,11 @@ class _ExecutionRequired(TypedDict):
     # The exact version that runs
     version: str
     # `indeterminate`: it may have happened, and waits for a person's word
-    status: Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]
+    status: CallState
     project: str
     # Who made the call
     principal: str
-    side_effect_class: Literal["read_only", "idempotent_write", "non_idempotent_write", "irreversible_action"]
+    side_effect_class: SideEffectClass
     idempotency_key: Optional[str]
     created_at: str
     # When it ended
@@ -560,11 +607,11 @@ class _ExecutionDetailRequired(TypedDict):
     # The exact version that runs
     version: str
     # `indeterminate`: it may have happened, and waits for a person's word
-    status: Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]
+    status: CallState
     project: str
     # Who made the call
     principal: str
-    side_effect_class: Literal["read_only", "idempotent_write", "non_idempotent_write", "irreversible_action"]
+    side_effect_class: SideEffectClass
     idempotency_key: Optional[str]
     created_at: str
     # When it ended
@@ -604,7 +651,25 @@ class ExecutionEvent(TypedDict):
     # From 1 without holes
     seq: int
     ts: str
-    type: Literal["requested", "denied", "approval_requested", "approved", "queued", "dispatched", "started", "progress", "retried", "succeeded", "failed", "timed_out", "cancelled", "cancel_requested", "indeterminate", "resolved", "late_result"]
+    type: Literal[
+        "requested",
+        "denied",
+        "approval_requested",
+        "approved",
+        "queued",
+        "dispatched",
+        "started",
+        "progress",
+        "retried",
+        "succeeded",
+        "failed",
+        "timed_out",
+        "cancelled",
+        "cancel_requested",
+        "indeterminate",
+        "resolved",
+        "late_result",
+    ]
     # Hashes, sizes and names; never inputs or outputs
     data: Dict[str, Any]
 
@@ -677,7 +742,7 @@ class FailedCallAnswer(TypedDict):
     error: Error
     execution_id: str
     # The state in which the call ended or stopped
-    status: Literal["awaiting_approval", "queued", "dispatched", "running", "indeterminate", "denied", "succeeded", "failed", "timed_out", "cancelled"]
+    status: CallState
     execution: ExecutionBlock
 
 
@@ -777,7 +842,7 @@ class Key(TypedDict):
     label: str
     principal: str
     project: str
-    scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]]
+    scopes: List[Scope]
     roles: List[str]
     created_at: str
     expires_at: Optional[str]
@@ -830,7 +895,7 @@ class MadeKey(TypedDict):
     label: str
     principal: str
     project: str
-    scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]]
+    scopes: List[Scope]
     roles: List[str]
     created_at: str
     expires_at: Optional[str]
@@ -917,7 +982,7 @@ class _NewKeyRequired(TypedDict):
     # `user:<name>`, `service:<name>` or `agent:<name>`
     principal: str
     # What it may ask of the API; `*` stands for all
-    scopes: List[Literal["tools:read", "tools:invoke", "tools:write", "calls:read", "calls:cancel", "policies:write", "approvals:decide", "sessions:read", "sessions:run", "workers:connect", "secrets:write", "usage:read", "audit:read", "admin", "*"]]
+    scopes: List[Scope]
 
 
 class NewKey(_NewKeyRequired, total=False):
@@ -1054,7 +1119,7 @@ class PolicyMatch(TypedDict):
     agents: List[str]
     principals: List[str]
     environments: List[str]
-    triggers: List[Literal["dispatch.no_handler", "dispatch.capacity_exhausted", "dispatch.lease_expired", "dispatch.indeterminate", "limit.steps", "limit.tokens", "limit.wall_clock", "limit.tool_calls"]]
+    triggers: List[PolicyTrigger]
 
 
 class Policy(TypedDict):
@@ -1124,7 +1189,7 @@ class PolicyDetailMatch(TypedDict):
     agents: List[str]
     principals: List[str]
     environments: List[str]
-    triggers: List[Literal["dispatch.no_handler", "dispatch.capacity_exhausted", "dispatch.lease_expired", "dispatch.indeterminate", "limit.steps", "limit.tokens", "limit.wall_clock", "limit.tool_calls"]]
+    triggers: List[PolicyTrigger]
 
 
 class PolicyDetail(TypedDict):
@@ -1213,7 +1278,7 @@ class PolicyQuestion(_PolicyQuestionRequired, total=False):
     # Empty: a project without one
     environment: str
     # Rules for this trouble, in place of those before a call
-    trigger: Literal["dispatch.no_handler", "dispatch.capacity_exhausted", "dispatch.lease_expired", "dispatch.indeterminate", "limit.steps", "limit.tokens", "limit.wall_clock", "limit.tool_calls"]
+    trigger: PolicyTrigger
     counts: CallCounts
     # For rules that read the clock
     now: str
@@ -1304,7 +1369,7 @@ class PublishedPolicyMatch(TypedDict):
     agents: List[str]
     principals: List[str]
     environments: List[str]
-    triggers: List[Literal["dispatch.no_handler", "dispatch.capacity_exhausted", "dispatch.lease_expired", "dispatch.indeterminate", "limit.steps", "limit.tokens", "limit.wall_clock", "limit.tool_calls"]]
+    triggers: List[PolicyTrigger]
 
 
 class _PublishedPolicyWarningsItemRequired(TypedDict):
@@ -1456,7 +1521,7 @@ _RolledBackToolFields = TypedDict(
         "tool": "str",
         "active_version": "Optional[str]",
         "description": "str",
-        "side_effect_class": "Literal[\"read_only\", \"idempotent_write\", \"non_idempotent_write\", \"irreversible_action\"]",
+        "side_effect_class": "SideEffectClass",
         "executor": "Literal[\"worker\", \"sandbox\", \"mcp\", \"agent\"]",
         "owner": "str",
         "category": "str",
@@ -1727,7 +1792,7 @@ class Tool(TypedDict):
     # What callers get that name none and have no pin; null: none is active
     active_version: Optional[str]
     description: str
-    side_effect_class: Literal["read_only", "idempotent_write", "non_idempotent_write", "irreversible_action"]
+    side_effect_class: SideEffectClass
     executor: Literal["worker", "sandbox", "mcp", "agent"]
     owner: str
     category: str
@@ -1744,7 +1809,7 @@ class ToolDetail(TypedDict):
     # What callers get that name none and have no pin; null: none is active
     active_version: Optional[str]
     description: str
-    side_effect_class: Literal["read_only", "idempotent_write", "non_idempotent_write", "irreversible_action"]
+    side_effect_class: SideEffectClass
     executor: Literal["worker", "sandbox", "mcp", "agent"]
     owner: str
     category: str
@@ -1807,7 +1872,7 @@ class _ToolSpecRequired(TypedDict):
     executor: Executor
     # JSON Schema of the arguments
     input: Any
-    side_effect_class: Literal["read_only", "idempotent_write", "non_idempotent_write", "irreversible_action"]
+    side_effect_class: SideEffectClass
     scheduling: str
     # What a call needs
     permissions: List[str]
@@ -1924,13 +1989,20 @@ class WorkerPage(TypedDict):
     next_cursor: Optional[str]
 
 
-class createTenantadmin(TypedDict, total=False):
-    """Whose its first key is."""
-
-    # `user:admin` without it
-    principal: str
-    # For people
-    label: str
+# `awaiting_approval` and `indeterminate` wait for people; `denied`, `succeeded`, `failed`, `timed_out` and
+# `cancelled` are ends.
+CallState = Literal[
+    "awaiting_approval",
+    "queued",
+    "dispatched",
+    "running",
+    "indeterminate",
+    "denied",
+    "succeeded",
+    "failed",
+    "timed_out",
+    "cancelled",
+]
 
 
 # What went wrong; stable. Later versions may know more codes.
@@ -1987,3 +2059,41 @@ Executor = Union[ExecutorWorker, ExecutorSandbox, ExecutorMcp, ExecutorAgent]
 # A document with `apiVersion`, `kind`, `metadata` and `spec`; checked by the registry, every problem named
 # with its path.
 Manifest = Dict[str, Any]
+
+
+# What may go wrong with a call or a session after it was allowed.
+PolicyTrigger = Literal[
+    "dispatch.no_handler",
+    "dispatch.capacity_exhausted",
+    "dispatch.lease_expired",
+    "dispatch.indeterminate",
+    "limit.steps",
+    "limit.tokens",
+    "limit.wall_clock",
+    "limit.tool_calls",
+]
+
+
+# What a key may ask of the API; `*` stands for all.
+Scope = Literal[
+    "tools:read",
+    "tools:invoke",
+    "tools:write",
+    "calls:read",
+    "calls:cancel",
+    "policies:write",
+    "approvals:decide",
+    "sessions:read",
+    "sessions:run",
+    "workers:connect",
+    "secrets:write",
+    "usage:read",
+    "audit:read",
+    "admin",
+    "*",
+]
+
+
+# What a call does to the world; `read_only` and `idempotent_write` are run again where their end was lost,
+# the others never.
+SideEffectClass = Literal["read_only", "idempotent_write", "non_idempotent_write", "irreversible_action"]

@@ -15,13 +15,15 @@ LINE_BYTES_MAX = 8 * 1024 * 1024
 class StreamEvent:
     """One event of a call."""
 
-    #: `start`, `stdout`, `stderr`, `progress`, `partial`, `log`, `emit`, `approval`, `gap`; `done` or `error` is the last.
+    #: `start`, `stdout`, `stderr`, `progress`, `partial`, `log`, `emit`, `approval`, `gap`; the last is `done` or
+    #: `error`.
     event: str
     #: Grows; whoever has it can come back for what follows.
     seq: int
     #: RFC 3339; None for a gap.
     ts: Optional[str]
-    #: By event, as the API's document tells it; of `done` and `error` the call's record, of `gap` the numbers `from` and `to`.
+    #: By event, as the API's document tells it; of `done` and `error` the call's record, of `gap` the numbers `from`
+    #: and `to`.
     data: Any
 
 

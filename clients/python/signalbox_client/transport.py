@@ -10,7 +10,7 @@ import ssl
 import time
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import UNREACHABLE, UNREADABLE, SignalboxError, error_of
@@ -136,7 +136,11 @@ class Transport:
             raise self._unreachable(cause, never_sent=True) from cause
         try:
             connection.request(request.method, self._target(request), request.body, self._headers(request))
-            return connection, connection.getresponse()
+            response = connection.getresponse()
+            # http.client takes a head that broke off for one that ended; a whole one says how long its body is.
+            if response.length is None and not response.chunked:
+                raise ConnectionError("the answer broke off in its head")
+            return connection, response
         except (OSError, http.client.HTTPException) as cause:
             connection.close()
             raise self._unreachable(cause) from cause
@@ -163,7 +167,7 @@ class Transport:
     def _read(
         self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, deadline: float
     ) -> bytes:
-        chunks = []
+        chunks: List[bytes] = []
         size = 0
         try:
             while True:
@@ -240,7 +244,8 @@ class Transport:
                 pause_s = max(error.retry_after_s or 0.0, backoff_s(tries + 1))
             tries += 1
             if tries >= STREAM_TRIES_MAX:
-                raise SignalboxError(UNREACHABLE, f"the stream of {self.url} ended {tries} times without an end", retryable=True)
+                message = f"the stream of {self.url} broke off {tries} times and brought nothing new"
+                raise SignalboxError(UNREACHABLE, message, retryable=True)
             time.sleep(pause_s)
             request = resume or request
 
@@ -266,7 +271,8 @@ class Transport:
         except (OSError, http.client.HTTPException) as cause:
             raise self._unreachable(cause) from cause
         except (ValueError, KeyError) as cause:
-            raise SignalboxError(UNREADABLE, f"an event of {self.url} cannot be read: {cause}", http_status=200) from cause
+            message = f"an event of {self.url} cannot be read: {cause}"
+            raise SignalboxError(UNREADABLE, message, http_status=200) from cause
         finally:
             connection.close()
 
@@ -289,7 +295,7 @@ def _may_repeat(request: Request, error: SignalboxError) -> bool:
 
 def backoff_s(attempt: int) -> float:
     """Half fixed, half chance, so that many clients do not come back in step. `attempt` counts from 1."""
-    full = min(BACKOFF_S_MAX, BACKOFF_FIRST_S * 2 ** (attempt - 1))
+    full: float = min(BACKOFF_S_MAX, BACKOFF_FIRST_S * 2 ** (attempt - 1))
     return full / 2 + full / 2 * random.random()
 
 

@@ -20,7 +20,7 @@ says so, and records what happened.
 
 * Every answer has \`X-Request-Id\`; a request may bring its own.
 * Every error is an \`ErrorAnswer\`; its \`code\` is stable, its \`retryable\` says whether the same request may be sent again.
-* Numbers in arguments and results keep their digits, however many: read them with a parser that does so too.
+* Numbers in arguments and results are passed on with all of their digits: read them with a parser that keeps them.
 * Ids of other tenants are answered like ids that do not exist.
 * The API changes by addition only: answers may gain fields, and errors codes. Requests are strict: an unknown field is refused by name.`;
 

@@ -160,6 +160,7 @@ const operations = {
   },
   quarantine: {
     id: "quarantineTool",
+    repeatable: true,
     tag: "tools",
     summary: "Let a version run no more, whoever names it",
     params: toolParam,

@@ -2,14 +2,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { limits } from "@signalbox/protocol";
 import { z } from "zod";
-import { callStates } from "../../../call/types.ts";
 import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
 import { httpLimits } from "../http-limits.ts";
 import type { RequestHead } from "../request-head.ts";
 import { check, faultAt } from "./check.ts";
 import { defined } from "./defined.ts";
 import { callFiles } from "./files.ts";
-import { context, cursor, eventSeq, instant, listLimit, name, positive } from "./fields.ts";
+import { callState, context, cursor, eventSeq, instant, listLimit, name, positive } from "./fields.ts";
 
 export const idempotencyKey = z.string().min(1).max(limits.idempotencyKeyCharsMax);
 
@@ -148,7 +147,7 @@ function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
 export const executionsQuery = z.strictObject({
   project: name.optional().describe("Calls of this project"),
   tool: name.optional().describe("Calls of this tool"),
-  status: z.enum(callStates).optional().describe("Calls in this state"),
+  status: callState.optional().describe("Calls in this state"),
   principal: name.optional().describe("Calls that this principal made"),
   from: instant.optional().describe("Calls made at this instant or later"),
   to: instant.optional().describe("Calls made before this instant"),

@@ -1,6 +1,8 @@
 // The parts that many requests share: names, instants, list limits and cursors.
-import { callIdCharsMax, limits } from "@signalbox/protocol";
+import { callIdCharsMax, limits, sideEffectClasses } from "@signalbox/protocol";
 import { z } from "zod";
+import { callStates } from "../../../call/types.ts";
+import { triggers } from "../../../policy/types.ts";
 import { scopes } from "../../../tenancy/types.ts";
 import { httpLimits } from "../http-limits.ts";
 import { toldAs } from "./told-as.ts";
@@ -92,7 +94,26 @@ export function isMadeId(text: string): boolean {
   return madeId.test(text);
 }
 
-export const scopeName = z.enum([...scopes, "*"]);
+export const scopeName = z
+  .enum([...scopes, "*"])
+  .meta({ id: "Scope", description: "What a key may ask of the API; `*` stands for all" });
+
+export const callState = z.enum(callStates).meta({
+  id: "CallState",
+  description:
+    "`awaiting_approval` and `indeterminate` wait for people; `denied`, `succeeded`, `failed`, `timed_out` and `cancelled` are ends",
+});
+
+export const trigger = z.enum(triggers).meta({
+  id: "PolicyTrigger",
+  description: "What may go wrong with a call or a session after it was allowed",
+});
+
+export const sideEffectClass = z.enum(sideEffectClasses).meta({
+  id: "SideEffectClass",
+  description:
+    "What a call does to the world; `read_only` and `idempotent_write` are run again where their end was lost, the others never",
+});
 
 /** A body that has nothing to say: absent, or an object without fields. */
 export const nothing = z.strictObject({}).meta({ id: "Nothing", description: "An empty object; or no body at all" });

@@ -1,12 +1,12 @@
 // What requests about policies may say; a policy document and a file of cases are checked by the policy room.
 import { limits } from "@signalbox/protocol";
 import { z } from "zod";
-import { policyLevels, triggers } from "../../../policy/types.ts";
+import { policyLevels } from "../../../policy/types.ts";
 import type { PolicyQuery, PolicyQuestion } from "../../../service-governance.ts";
 import { httpLimits } from "../http-limits.ts";
 import { check } from "./check.ts";
 import { defined } from "./defined.ts";
-import { context, cursor, flag, instant, listLimit, name, principalName, roles } from "./fields.ts";
+import { context, cursor, flag, instant, listLimit, name, principalName, roles, trigger } from "./fields.ts";
 
 export const publishQuery = z.strictObject({ dry_run: flag.describe("`true`: check everything and store nothing") });
 
@@ -77,7 +77,7 @@ export const explainBody = z
     roles: roles.optional().describe("Roles of that principal"),
     agent: nameOrNone.optional().describe("Empty: no agent"),
     environment: nameOrNone.optional().describe("Empty: a project without one"),
-    trigger: z.enum(triggers).optional().describe("Rules for this trouble, in place of those before a call"),
+    trigger: trigger.optional().describe("Rules for this trouble, in place of those before a call"),
     counts: counts.optional(),
     now: instant.optional().describe("For rules that read the clock"),
   })

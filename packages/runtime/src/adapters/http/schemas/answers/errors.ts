@@ -1,6 +1,6 @@
 // What answers tell of errors, in all of the API the same.
 import { z } from "zod";
-import { callStates } from "../../../../call/types.ts";
+import { callState } from "../fields.ts";
 import { errorFields } from "./call-error.ts";
 import { executionBlock } from "./executions.ts";
 
@@ -19,7 +19,7 @@ export const failedCallAnswer = z
   .strictObject({
     error,
     execution_id: z.string(),
-    status: z.enum(callStates).describe("The state in which the call ended or stopped"),
+    status: callState.describe("The state in which the call ended or stopped"),
     execution: executionBlock,
   })
   .meta({ id: "FailedCallAnswer", description: "The end of a call that somebody waited for, where it is an error" });

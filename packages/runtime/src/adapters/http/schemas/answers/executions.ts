@@ -1,7 +1,7 @@
 // What answers tell of calls: the record, its attempts, its events.
-import { sideEffectClasses } from "@signalbox/protocol";
 import { z } from "zod";
-import { callEventTypes, callStates, routingOutcomes } from "../../../../call/types.ts";
+import { callEventTypes, routingOutcomes } from "../../../../call/types.ts";
+import { callState, sideEffectClass } from "../fields.ts";
 import { anyObject, at, atOrNull, count, countOrNull, hash, ms, pageOf } from "./common.ts";
 import { callError } from "./call-error.ts";
 import { decision } from "./policies.ts";
@@ -58,10 +58,10 @@ const recordFields = {
   execution_id: z.string(),
   tool: z.string(),
   version: z.string().describe("The exact version that runs"),
-  status: z.enum(callStates).describe("`indeterminate`: it may have happened, and waits for a person's word"),
+  status: callState.describe("`indeterminate`: it may have happened, and waits for a person's word"),
   project: z.string(),
   principal: z.string().describe("Who made the call"),
-  side_effect_class: z.enum(sideEffectClasses),
+  side_effect_class: sideEffectClass,
   idempotency_key: z.string().nullable(),
   created_at: at,
   settled_at: atOrNull.describe("When it ended"),

@@ -7,9 +7,9 @@ import {
   policyLevels,
   policyModes,
   sandboxNames,
-  triggers,
 } from "../../../../policy/types.ts";
 import { obligedLimitName } from "../../views/policies.ts";
+import { trigger } from "../fields.ts";
 import { anyObject, at, count, hash, pageOf, texts } from "./common.ts";
 
 const outcome = z.enum(outcomes);
@@ -72,7 +72,7 @@ const match = z.strictObject({
   agents: texts,
   principals: texts,
   environments: texts,
-  triggers: z.array(z.enum(triggers)),
+  triggers: z.array(trigger),
 });
 
 const policyFields = {

@@ -1,10 +1,8 @@
 // What answers tell of tools, their versions, and which of them runs.
-import { sideEffectClasses } from "@signalbox/protocol";
 import { z } from "zod";
 import { toolStatuses } from "../../../../registry/types.ts";
+import { sideEffectClass } from "../fields.ts";
 import { anyObject, at, count, hash, labels, pageOf, texts } from "./common.ts";
-
-const sideEffectClass = z.enum(sideEffectClasses);
 
 const toolFields = {
   tool: z.string(),
