@@ -47,7 +47,14 @@ export function createGrpcRest(address: () => string, key: string, web: Rest): R
     if (reply.body.error?.code === "cancelled" && rpc.name === "Invoke") return recordOf(reply, ask);
     const type = reply.headers["content-type"] ?? "application/json";
     const { status, headers, text } = reply;
-    const told = { method: verb, path: target, sent: undefined, status, headers: { ...headers, "content-type": type }, text };
+    const told = {
+      method: verb,
+      path: target,
+      sent: undefined,
+      status,
+      headers: { ...headers, "content-type": type },
+      text,
+    };
     apiDocument().check(told);
     return reply;
   };

@@ -76,7 +76,7 @@ export async function openDoor(
   };
 }
 
-function gatheredLog() {
+export function gatheredLog() {
   const lines: LogLine[] = [];
   const waiting = new Set<() => void>();
   const add = (level: LogLine["level"], fields: object, message: string): void => {

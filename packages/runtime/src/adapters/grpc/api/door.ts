@@ -9,6 +9,8 @@ import { pooledRandom } from "../../http/request-id.ts";
 import { Exchange } from "./exchange.ts";
 import type { ApiDoorParts, RawCall } from "./exchange.ts";
 import { answerPutFile } from "./files.ts";
+import { apiLimits } from "./limits.ts";
+import type { ApiLimits } from "./limits.ts";
 import { answerMany } from "./many.ts";
 import { rpcs, services } from "./rpcs.ts";
 import type { Rpc } from "./rpcs.ts";
@@ -26,6 +28,7 @@ export interface ApiDoorOptions {
   readonly onForbidden?: Gate["onForbidden"];
   /** Told where an answer and its message differ, which is a fault of this program; written to the log when left out. */
   readonly onStray?: OnStray;
+  readonly bounds?: Partial<ApiLimits>;
 }
 
 export interface ApiDoor {
@@ -59,6 +62,7 @@ export function createApiDoor(options: ApiDoorOptions): ApiDoor {
     onForbidden,
     onStray: options.onStray ?? strayLog(log),
     newRequestId: () => makeId("req", now(), random(10)),
+    bounds: { ...apiLimits, ...options.bounds },
     open: new Set(),
     onIdle: () => undefined,
     closing: false,
@@ -117,6 +121,7 @@ function strayLog(log: DoorLog): OnStray {
 
 async function close(door: ApiDoorParts, graceMs: number): Promise<void> {
   door.closing = true;
+  for (const exchange of door.open) exchange.onClosing();
   if (door.open.size === 0) return;
   await new Promise<void>((resolve) => {
     const cut = setTimeout(() => {

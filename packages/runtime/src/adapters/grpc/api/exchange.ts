@@ -13,7 +13,7 @@ import { requestIdOf } from "../../http/request-id.ts";
 import { invalidInput } from "../../http/schemas/check.ts";
 import type { Asked } from "../../../service.ts";
 import type { Principal } from "../../../tenancy/types.ts";
-import { apiLimits } from "./limits.ts";
+import type { ApiLimits } from "./limits.ts";
 import type { Rpc } from "./rpcs.ts";
 import { endingOf } from "./status.ts";
 import type { OnStray } from "./write.ts";
@@ -25,6 +25,7 @@ export interface ApiDoorParts extends Gate {
   readonly log: DoorLog;
   readonly newRequestId: () => string;
   readonly onStray: OnStray;
+  readonly bounds: ApiLimits;
   /** The exchanges that have not ended … */
   readonly open: Set<Exchange>;
   /** … and who wants to know when the last of them has. */
@@ -32,7 +33,7 @@ export interface ApiDoorParts extends Gate {
   closing: boolean;
 }
 
-const drainingError = (): SignalboxError =>
+export const drainingError = (): SignalboxError =>
   new SignalboxError("draining", "the runtime is shutting down; try again in a moment", {
     details: { retry_after_s: 1 },
   });
@@ -43,6 +44,8 @@ export class Exchange {
   readonly requestId: string;
   /** Of the call that it is about, once that is known. */
   executionId: string | undefined;
+  /** Told when the door closes, for what would not end by itself. */
+  onClosing = (): void => undefined;
   readonly #door: ApiDoorParts;
   readonly #gone = new AbortController();
   readonly #startedAtMs = performance.now();
@@ -90,6 +93,7 @@ export class Exchange {
   /** The one message of a request that is no stream. @throws SignalboxError · CallerGone */
   oneMessage(): Promise<Buffer> {
     const { call, rpc } = this;
+    const { requestWaitMs } = this.#door.bounds;
     return new Promise((resolve, reject) => {
       let message: Buffer | undefined;
       const refuse = (error: Error): void => {
@@ -97,8 +101,8 @@ export class Exchange {
         reject(error);
       };
       const late = setTimeout(
-        () => reject(invalidInput(`the request did not arrive within ${apiLimits.requestWaitMs} ms`)),
-        apiLimits.requestWaitMs,
+        () => reject(invalidInput(`the request did not arrive within ${requestWaitMs} ms`)),
+        requestWaitMs,
       );
       call.on("data", (bytes: Buffer) => {
         if (bytes.byteLength > rpc.bytesMax) refuse(tooLarge(rpc.bytesMax));

@@ -1,5 +1,4 @@
 // The rpc that stores a file: its pieces come as a stream of messages, counted, and no faster than they are stored.
-import type { CallerGone } from "../../http/body.ts";
 import { tooLarge } from "../../http/body.ts";
 import { headOf } from "./ask.ts";
 import type { ApiDoorParts, Exchange } from "./exchange.ts";
@@ -25,18 +24,15 @@ async function* chunks({ call, rpc, gone }: Exchange, bytesMax: number): AsyncGe
   let bytes = 0;
   // The stream must outlive a refusal: its status has yet to go out on it.
   const messages = call.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-  try {
-    for await (const message of messages) {
-      if (message.byteLength > rpc.bytesMax) throw tooLarge(rpc.bytesMax);
-      const { chunk } = readMessage(rpc.input, message);
-      if (!(chunk instanceof Uint8Array)) continue;
-      bytes += chunk.byteLength;
-      if (bytes > bytesMax) throw tooLarge(bytesMax);
-      yield chunk;
-    }
-  } catch (error) {
-    // grpc-js ends the iteration with an error of its own when the caller goes away.
-    if (gone.aborted) throw gone.reason as CallerGone;
-    throw error;
+  for await (const message of messages) {
+    if (message.byteLength > rpc.bytesMax) throw tooLarge(rpc.bytesMax);
+    const { chunk } = readMessage(rpc.input, message);
+    if (!(chunk instanceof Uint8Array)) continue;
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    yield chunk;
   }
+  // A stream that was broken off ends like a whole one at first; what was cut must not be stored as if it were all.
+  await new Promise((resolve) => setImmediate(resolve));
+  gone.throwIfAborted();
 }

@@ -24,3 +24,5 @@ export const apiLimits = {
   /** The text of a status, percent-encoded as it stands in its trailer. */
   statusTextBytesMax: 600,
 } as const;
+
+export type ApiLimits = { readonly [Name in keyof typeof apiLimits]: number };

@@ -11,8 +11,8 @@ import { requestIdOf } from "../../http/request-id.ts";
 import { faultAt } from "../../http/schemas/check.ts";
 import { recordJson } from "../../http/views/executions.ts";
 import { headOf } from "./ask.ts";
+import { drainingError } from "./exchange.ts";
 import type { ApiDoorParts, Exchange } from "./exchange.ts";
-import { apiLimits } from "./limits.ts";
 import { readMessage } from "./read.ts";
 import type { Values } from "./read.ts";
 import { detailJson } from "./status.ts";
@@ -46,6 +46,7 @@ class Many {
   #outstanding = 0;
   #outstandingBytes = 0;
   #noMore = false;
+  #leaving = false;
 
   constructor(door: ApiDoorParts, exchange: Exchange, head: RequestHead) {
     this.#door = door;
@@ -53,7 +54,10 @@ class Many {
     this.#head = head;
   }
 
-  /** Resolves when the caller has said that no more requests come, and all are answered. */
+  /**
+   * Resolves when the caller has said that no more requests come, and all are answered.
+   * @throws SignalboxError draining, when the door closes and all are answered · CallerGone
+   */
   run(): Promise<void> {
     const { call, gone } = this.#exchange;
     gone.addEventListener("abort", () => this.#over.reject(gone.reason as CallerGone), { once: true });
@@ -61,6 +65,10 @@ class Many {
       this.#noMore = true;
       this.#look();
     });
+    this.#exchange.onClosing = () => {
+      this.#leaving = true;
+      this.#look();
+    };
     call.on("data", (message: Buffer) => void this.#take(message));
     return this.#over.promise;
   }
@@ -82,9 +90,11 @@ class Many {
 
   #look(): void {
     const { call } = this.#exchange;
-    const { outstandingMax, outstandingBytesMax } = apiLimits;
+    const { outstandingMax, outstandingBytesMax } = this.#door.bounds;
+    const full = this.#outstanding >= outstandingMax || this.#outstandingBytes >= outstandingBytesMax;
     if (this.#noMore && this.#outstanding === 0) this.#over.resolve();
-    else if (this.#outstanding >= outstandingMax || this.#outstandingBytes >= outstandingBytesMax) call.pause();
+    else if (this.#leaving && this.#outstanding === 0) this.#over.reject(drainingError());
+    else if (full || this.#leaving) call.pause();
     else if (call.isPaused()) call.resume();
   }
 

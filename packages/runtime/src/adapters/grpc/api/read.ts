@@ -68,10 +68,21 @@ function take(field: FieldPlan, reader: BinaryReader, into: Values, path: Path):
     const items = (into[name] ??= []) as unknown[];
     items.push(valueOf(field, reader, [...path, name, items.length], undefined));
   } else if (field.nullOf === undefined) {
+    if (into[name] === null) throw bothSaid(path, name);
     into[name] = valueOf(field, reader, [...path, name], into[name]);
   } else if (reader.bool()) {
+    if (into[field.nullOf] !== undefined && into[field.nullOf] !== null) throw bothSaid(path, field.nullOf);
     into[field.nullOf] = null;
   }
+}
+
+function bothSaid(path: Path, name: string): SignalboxError {
+  return faultAt(
+    "body",
+    jsonPointer([...path, name]),
+    "not",
+    "is given, and said to be none as well; send one of the two",
+  );
 }
 
 function entryOf(field: FieldPlan, bytes: Uint8Array, path: Path): { readonly key: string; readonly value: unknown } {

@@ -9,7 +9,6 @@ import { invokeRequest } from "../../http/schemas/executions.ts";
 import { recordJson } from "../../http/views/executions.ts";
 import { askOf, headOf } from "./ask.ts";
 import type { ApiDoorParts, Exchange } from "./exchange.ts";
-import { apiLimits } from "./limits.ts";
 import { readMessage } from "./read.ts";
 import { replayedHeader } from "./unary.ts";
 import { writeMessage } from "./write.ts";
@@ -73,7 +72,7 @@ async function tell(
     exchange.begin(headers);
     let named = false;
     for (let over = follower.over; !over && !exchange.gone.aborted;) {
-      const batch = await follower.next(apiLimits.followMs);
+      const batch = await follower.next(door.bounds.followMs);
       for (const event of eventsOf(batch)) {
         const text = named ? event : `{"execution_id":${JSON.stringify(executionId)},${event.slice(1)}`;
         named = true;

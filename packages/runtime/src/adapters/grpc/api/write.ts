@@ -25,6 +25,8 @@ const beginnings: Readonly<Record<ValueKind, string>> = {
   json: "",
 };
 
+const isInteger = /^-?\d{1,18}$/;
+
 class Writing {
   readonly #writer: BinaryWriter;
   readonly #text: string;
@@ -118,6 +120,11 @@ class Writing {
         writer.tag(number, WireType.Varint).bool(this.#text.startsWith("true", from));
         return;
       case "int":
+        // Anything else would end the whole message.
+        if (!isInteger.test(this.#text.slice(from, to))) {
+          this.#onStray(`${name} is no int in the answer`);
+          return;
+        }
         writer.tag(number, WireType.Varint).int64(this.#text.slice(from, to));
         return;
       case "double":
