@@ -1,5 +1,5 @@
 // A caller that speaks HTTP/2 itself, so that it reads nothing until it is told to; grpc-js's own reads ahead without bound.
-import { connect, type ClientHttp2Stream } from "node:http2";
+import { connect, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
 import { onTestFinished } from "vitest";
 
 export interface RawStream {
@@ -25,8 +25,9 @@ export function openRaw(address: string, path: string, headers: Readonly<Record<
   });
   stream.on("error", () => undefined);
   let status: string | undefined;
-  const look = (told: Readonly<Record<string, unknown>>): void => {
-    if (told["grpc-status"] !== undefined) status = String(told["grpc-status"]);
+  const look = (told: IncomingHttpHeaders): void => {
+    const said = told["grpc-status"];
+    if (typeof said === "string") status = said;
   };
   stream.on("response", look);
   stream.on("trailers", look);

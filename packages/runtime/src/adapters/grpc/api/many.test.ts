@@ -35,6 +35,7 @@ const one = (ref: string, more: MessageInitShape<typeof InvokeRequestSchema> = {
 
 const answersIn = ({ messages }: { readonly messages: readonly Uint8Array[] }): InvokeManyResponse[] =>
   messages.map((bytes) => fromBinary(InvokeManyResponseSchema, bytes));
+const byName = ([a = ""]: readonly unknown[], [b = ""]: readonly unknown[]): number => (String(a) < String(b) ? -1 : 1);
 const brief = (answered: Answered): unknown[] =>
   answersIn(answered)
     .map(({ ref, outcome, statusCode }) => [
@@ -42,7 +43,7 @@ const brief = (answered: Answered): unknown[] =>
       statusCode,
       outcome.case === "execution" ? textOf(outcome.value.output) : outcome.value?.code,
     ])
-    .sort();
+    .sort(byName);
 
 test("each request has its answer under its own name, and the stream ends when all are answered", async () => {
   const { bytes, service, strays, log } = await openGrpcDoor();
@@ -133,7 +134,7 @@ describe("a request that is wrong costs itself alone", () => {
         ["1", 0, '{"ref":"1"}'],
         ["2", 0, '{"ref":"2"}'],
         [ref, status, code],
-      ].sort(),
+      ].sort(byName),
     );
   });
 

@@ -1,5 +1,6 @@
 // Requests and answers as messages: what they say in JSON, what is refused, and what keeps its digits.
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { SignalboxError } from "@signalbox/protocol";
 import { CreateKeyRequestSchema } from "@signalbox/protocol/v1/admin";
@@ -69,8 +70,8 @@ describe("a request", () => {
   });
 
   test("tells an empty list from none where that matters", () => {
-    const read = (fields: Parameters<typeof create<typeof ExplainPolicyRequestSchema>>[1]) =>
-      readMessage(planOf(ExplainPolicyRequestSchema), message(ExplainPolicyRequestSchema, fields ?? {}));
+    const read = (fields: MessageInitShape<typeof ExplainPolicyRequestSchema>) =>
+      readMessage(planOf(ExplainPolicyRequestSchema), message(ExplainPolicyRequestSchema, fields));
     expect(read({ tool: "t" })).toEqual({ tool: "t" });
     expect(read({ tool: "t", roles: {} })).toEqual({ tool: "t", roles: [] });
     expect(read({ tool: "t", roles: { values: ["a", "b"] } })).toEqual({ tool: "t", roles: ["a", "b"] });
@@ -79,8 +80,8 @@ describe("a request", () => {
   });
 
   test("says null by a field of its own, so that nobody says it by saying nothing", () => {
-    const read = (fields: Parameters<typeof create<typeof SetPolicyDefaultRequestSchema>>[1]) =>
-      readMessage(planOf(SetPolicyDefaultRequestSchema), message(SetPolicyDefaultRequestSchema, fields ?? {}));
+    const read = (fields: MessageInitShape<typeof SetPolicyDefaultRequestSchema>) =>
+      readMessage(planOf(SetPolicyDefaultRequestSchema), message(SetPolicyDefaultRequestSchema, fields));
     expect(read({})).toEqual({});
     expect(read({ noDecision: false })).toEqual({});
     expect(read({ noDecision: true })).toEqual({ decision: null });
