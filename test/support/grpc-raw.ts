@@ -59,12 +59,14 @@ function framesIn(bytes: Buffer): Buffer[] {
   return frames;
 }
 
-/** A count that has stopped growing: the same over a tenth of a second, and not nothing. */
-export async function standing(count: () => number): Promise<number> {
-  for (let last = 0; ;) {
+/** A count that has reached `least` and then stopped growing: the same over three tenths of a second. */
+export async function standing(count: () => number, least = 1): Promise<number> {
+  let last = 0;
+  for (let still = 0; still < 3;) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     const now = count();
-    if (now > 0 && now === last) return now;
+    still = now >= least && now === last ? still + 1 : 0;
     last = now;
   }
+  return last;
 }
