@@ -100,7 +100,7 @@ test("for people: a line for each, those asked for only", async () => {
   const [line = ""] = tail.lines();
   expect(failed.some((id) => line.includes(id))).toBe(true);
   expect(line).toMatch(
-    /^\d{4}-[\dT:.-]+Z  exec_\w{26}  fails@1\.0\.0 {15}failed {13}user:admin  \d+ ms  tool_error: the account is empty$/,
+    /^\d{4}-[\dT:.-]+Z  failed {13}exec_\w{26}  fails@1\.0\.0  user:admin  \d+ ms  tool_error: the account is empty$/,
   );
   expect(tail.child.stdout()).not.toContain("\u001b");
   tail.child.signal("SIGINT");

@@ -22,6 +22,8 @@ interface TailOptions {
 }
 
 const linesMax = 100;
+/** Of the longest one, `awaiting_approval`. */
+const statusWidth = 17;
 
 export function addTail(calls: Command, runs: Runs): void {
   runs.online<TailOptions>(
@@ -58,16 +60,19 @@ function linesFlag(text: string): number {
   return count;
 }
 
-/** The time is that of the news: of the end, or else of the beginning. */
+/** The time is that of the news: of the end, or else of the beginning. A terminal has no room for its date. */
 function tellCall(session: OnlineSession, call: Execution): void {
   const at = call.settled_at ?? call.created_at;
-  const took = tookText(call);
-  const error = call.error === undefined ? "" : `  ${call.error.code}: ${call.error.message}`;
-  const what = `${call.tool}@${call.version}`.padEnd(24);
-  const line = `${at}  ${call.execution_id}  ${what}  ${call.status.padEnd(17)}  ${call.principal}`;
-  tell(session, {
-    row: call,
-    line: `${line}${took === "" ? "" : `  ${took}`}${error}`,
-    paint: paintStatus(session.paint, call.status),
-  });
+  const error = call.error === undefined ? "" : `${call.error.code}: ${call.error.message}`;
+  const facts = [
+    session.io.isTTY ? at.slice("2026-01-31T".length, -".000Z".length) : at,
+    call.status.padEnd(statusWidth),
+    call.execution_id,
+    `${call.tool}@${call.version}`,
+    call.principal,
+    tookText(call),
+    error,
+  ];
+  const line = facts.filter((fact) => fact !== "").join("  ");
+  tell(session, { row: call, line, paint: paintStatus(session.paint, call.status) });
 }
