@@ -1,6 +1,6 @@
 // The API cases against the real runtime: what is refused and in which words, and what a call's record says.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { door, unknownName } from "../support/door.ts";
+import { door } from "../support/door.ts";
 import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
@@ -91,7 +91,7 @@ test("API-04: no key and an unknown key are refused, and say what to send", asyn
   expect([none.status, none.body.error?.code, none.headers["www-authenticate"]]).toEqual([
     401,
     "unauthenticated",
-    door === "rest" ? 'Bearer realm="signalbox"' : undefined,
+    door.name === "REST" ? 'Bearer realm="signalbox"' : undefined,
   ]);
   const unknown = await stack.as("sbk_nobody").get("/v1/executions");
   expect([unknown.status, unknown.body.error?.code]).toEqual([401, "unauthenticated"]);
@@ -163,9 +163,7 @@ test("API-11: a limit above the tool's is the tool's; one of zero or less is ref
 });
 
 test("API-12: a body of 1 MiB and one byte is too large; what is no JSON is invalid", async () => {
-  // As a protobuf message: tag and length of the tool and its name, tag and length of the input, and the input around the text.
-  const frame = door === "rest" ? '{"tool":"echo","input":{"text":""}}'.length : 2 + 4 + 4 + '{"text":""}'.length;
-  const body = (bytes: number): string => `{"tool":"echo","input":{"text":"${"a".repeat(bytes - frame)}"}}`;
+  const body = (bytes: number): string => `{"tool":"echo","input":{"text":"${"a".repeat(bytes - door.echoBytes)}"}}`;
   const over = await alice.ask("POST", "/v1/executions", { body: body(1_048_577) });
   expect([over.status, over.body.error?.code]).toEqual([413, "payload_too_large"]);
   const full = await alice.ask("POST", "/v1/executions", { body: body(1_048_576) });
@@ -177,7 +175,7 @@ test("API-12: a body of 1 MiB and one byte is too large; what is no JSON is inva
 test("API-13: an unknown field is refused by its name", async () => {
   const { status, body, text } = await alice.invoke({ tool: "echo", input: {}, toolz: 1 });
   expect([status, body.error?.code]).toEqual([400, "invalid_input"]);
-  expect(text).toContain(unknownName("toolz"));
+  expect(text).toContain(door.unknownName("toolz"));
 });
 
 test("API-14: another tenant's id, an unknown id and no id at all are byte-identical", async () => {

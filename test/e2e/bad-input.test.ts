@@ -1,7 +1,7 @@
 // What callers and handlers get wrong: each mistake has a clear answer, costs its own call and nothing else.
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ToolContext } from "@signalbox/worker";
-import { unknownName } from "../support/door.ts";
+import { door } from "../support/door.ts";
 import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
 import { workerTool } from "../support/manifests.ts";
@@ -145,12 +145,12 @@ test.each([
 test.each(["tools", "inputs", "idempotencyKey"])("an unknown field (%s) is refused by its name", async (field) => {
   const answer = await admin.invoke({ tool: "mirror", input: {}, [field]: 1 });
   expect([answer.status, answer.body.error?.code]).toEqual([400, "invalid_input"]);
-  expect(answer.text).toContain(unknownName(field));
+  expect(answer.text).toContain(door.unknownName(field));
 });
 
 test.each([
   ['{"tool":"mirror","input":{"__proto__":{"admin":true}}}', "__proto__"],
-  ['{"tool":"mirror","__proto__":{"mode":"async"},"input":{}}', unknownName("__proto__")],
+  ['{"tool":"mirror","__proto__":{"mode":"async"},"input":{}}', door.unknownName("__proto__")],
   ['{"tool":"mirror","input":[{"deep":{"\\u005f_proto__":1}}]}', "__proto__"],
 ])("a prototype key is refused wherever it stands: %s", async (body, named) => {
   const { status, body: told } = await sent(body);
@@ -271,7 +271,7 @@ test.each([
   ["/v1/executions?limit=ten", "limit"],
   ["/v1/executions?status=lost", "status"],
   ["/v1/executions?from=yesterday", "from"],
-  ["/v1/executions?colour=red", unknownName("colour")],
+  ["/v1/executions?colour=red", door.unknownName("colour")],
   ["/v1/executions?cursor=garbage", "cursor"],
   ["/v1/audit?cursor=%00", "cursor"],
   ["/v1/tools?cursor=garbage", "cursor"],

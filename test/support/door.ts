@@ -1,9 +1,13 @@
-// Through which door the cases of this run go: the same files run once for each, and say here where they differ.
-import { unknownField } from "./grpc-wire.ts";
+// Through which door the cases of this run go: the same files run once for each.
+import { doors, type Door } from "./doors.ts";
 
-export const door: "rest" | "grpc" = process.env["SIGNALBOX_TEST_DOOR"] === "grpc" ? "grpc" : "rest";
+const wanted = process.env["SIGNALBOX_TEST_DOOR"] ?? "REST";
 
-/** How a refusal names a field, or a parameter, that is not known: a protobuf message has numbers for names. */
-export function unknownName(name: string): string {
-  return door === "grpc" ? String(unknownField) : name;
+/** @throws Error when the run names a door that is none */
+function found(): Door {
+  const one = doors.find(({ name }) => name === wanted);
+  if (one === undefined) throw new Error(`SIGNALBOX_TEST_DOOR is ${wanted}, and no door`);
+  return one;
 }
+
+export const door = found();

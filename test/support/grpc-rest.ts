@@ -200,7 +200,7 @@ function eventsOf(rpc: DescMethod, messages: readonly Buffer[], initial: Answere
 }
 
 const ended = ["denied", "succeeded", "failed", "timed_out", "cancelled"];
-const makes = ["CreateKey", "CreateGrant", "Freeze", "AddWebhook", "CreateTenant"];
+const makes = ["CreateKey", "CreateTenantKey", "CreateGrant", "Freeze", "AddWebhook", "CreateTenant"];
 
 /** REST tells new from old and done from open in the status; here they are told in the message. */
 function successOf(rpc: DescMethod, body: Reply["body"]): number {
@@ -235,6 +235,7 @@ function refusalOf(code: number, details: string, trailers: Answered["status"]["
   return {
     status: row.http,
     headers: {
+      "grpc-status": String(code),
       "x-request-id": String(error["request_id"]),
       ...(after === undefined ? {} : { "retry-after": String(after) }),
     },

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type ToolHandler, type WorkerOptions } from "@signalbox/worker";
-import { door } from "./door.ts";
 import { closeCallers, createGrpcRest } from "./grpc-rest.ts";
 import { policyDocument, type RuleText } from "./manifests.ts";
 import { startNode, type Child, type End } from "./processes.ts";
@@ -185,7 +184,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const { key: adminKey, platform_key: operatorKey } = keys;
   const as = (key: string): Rest => {
     const web = createRest(url, key);
-    return door === "grpc" ? createGrpcRest(() => where.grpc, key, web) : web;
+    return process.env["SIGNALBOX_TEST_DOOR"] === "gRPC" ? createGrpcRest(() => where.grpc, key, web) : web;
   };
   const admin = as(adminKey);
 

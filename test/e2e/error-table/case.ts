@@ -29,6 +29,8 @@ export interface ErrorCase {
   readonly grpc: number;
   readonly type: ErrorType;
   readonly retryable: boolean;
+  /** Where it can be met, if not at every door. */
+  readonly at?: Door["name"];
   /** What `details` must hold; more may stand there. */
   readonly details: Readonly<Record<string, unknown>> | ((world: World) => Readonly<Record<string, unknown>>);
   /** Whether the answer names the record that the refusal or the end left. */

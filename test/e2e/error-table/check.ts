@@ -17,6 +17,7 @@ export async function meet(world: World, row: ErrorCase): Promise<void> {
   // What ended as its caller had it ended is a record, and no refusal of this request.
   if (http !== 200) expect(error?.request_id).toBe(answer.headers["x-request-id"]);
   expect(answer.headers["retry-after"]).toBe(row.retryAfter);
+  if (world.door.name === "gRPC") expect(answer.headers["grpc-status"]).toBe(String(row.grpc));
   await meetRecord(world, row, answer);
 }
 

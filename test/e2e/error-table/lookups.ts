@@ -73,12 +73,14 @@ export const lookupCases: readonly ErrorCase[] = [
   {
     code: "route_not_found",
     when: "nothing is at this path",
+    at: "REST",
     ...notFound,
     reach: ({ admin }) => admin.get("/v1/nothing"),
   },
   {
     code: "route_not_found",
     when: "the path takes other methods",
+    at: "REST",
     ...notFound,
     details: { allowed_methods: ["GET", "PUT"] },
     reach: ({ admin }) => admin.delete("/v1/tools"),

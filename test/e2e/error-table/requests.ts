@@ -20,7 +20,9 @@ export const requestCases: readonly ErrorCase[] = [
     code: "invalid_input",
     when: "a field of the request is unknown",
     ...invalid,
-    details: { fields: [{ pointer: "/toolz", keyword: "additionalProperties", message: "is not a known field" }] },
+    details: ({ door }) => ({
+      fields: [{ pointer: `/${door.unknownName("toolz")}`, keyword: "additionalProperties" }],
+    }),
     reach: ({ admin }) => admin.invoke({ tool: "echo", toolz: "echo", input: {} }),
   },
   {
@@ -38,7 +40,7 @@ export const requestCases: readonly ErrorCase[] = [
     when: "the body is one byte over 1 MiB",
     ...tooMuch,
     details: { limit: "body_bytes_max", limit_bytes: 1_048_576 },
-    reach: ({ admin }) => admin.ask("POST", "/v1/executions", { body: bodyOf(MiB + 1) }),
+    reach: ({ admin, door }) => admin.ask("POST", "/v1/executions", { body: bodyOf(MiB + 1 - door.echoBytes) }),
   },
   {
     code: "idempotency_conflict",
@@ -96,10 +98,9 @@ function keyOf({ stack }: World, tenant: string): Promise<string> {
   return addTenant(stack.operator, tenant, "user:hoarder");
 }
 
-/** A whole invoke of exactly so many bytes. */
-function bodyOf(bytes: number): string {
-  const frame = '{"tool":"echo","input":{"text":""}}';
-  return `{"tool":"echo","input":{"text":"${"a".repeat(bytes - frame.length)}"}}`;
+/** An invoke with a text of so many characters. */
+function bodyOf(chars: number): string {
+  return `{"tool":"echo","input":{"text":"${"a".repeat(chars)}"}}`;
 }
 
 async function putOneTooMany(world: World) {
