@@ -18,7 +18,7 @@ export const policyBounds = {
   approvalTimeoutMsMax: 30 * dayMs,
 
   conditionCharsMax: 4_096,
-  /** Levels of the tree; the parser, which recurses, is held by the characters. */
+  /** Levels of the tree, and before it is parsed of the brackets: the parser's time grows with their square. */
   conditionDepthMax: 64,
   conditionNodesMax: 500,
   matchPatternCharsMax: 512,

@@ -128,6 +128,13 @@ function within(ms: number, work: () => void): void {
   expect(performance.now() - began).toBeLessThan(ms);
 }
 
+test("hundreds of brackets, open or closed, are refused before the parser gets lost in them", () => {
+  const deep = (levels: number): string => `${"[".repeat(levels)}1${"]".repeat(levels)} == args.a`;
+  for (const text of ["[".repeat(400), "{".repeat(400), "(".repeat(700), deep(400), `r"\\" + ${deep(600)}`])
+    within(200, () => expect(compileCondition(text)).toEqual({ ok: false, problems: [{ message: "is nested too deeply" }] }));
+  within(1_000, () => expect(compileCondition("[".repeat(64)).ok).toBe(false));
+});
+
 test("thousands of signs come to one or none", () => {
   within(2_000, () => expect(compileCondition(`${"!".repeat(4_000)}args.a`).ok).toBe(true));
   within(2_000, () => expect(compileCondition(`${"-".repeat(4_000)}args.a > 1`).ok).toBe(true));

@@ -7,6 +7,7 @@ import { parseDuration } from "../../document/units.ts";
 import { policyBounds } from "../bounds.ts";
 import { parseMoment, parseSpan, parseZone, utc } from "./clock.ts";
 import { callable, functions, variableNames, variables } from "./names.ts";
+import { nestingOf } from "./nesting.ts";
 import {
   clockParts,
   functionNames,
@@ -66,6 +67,7 @@ export function parseCondition(source: string): ParsedCondition {
     problems: [hint === undefined ? { message } : { message, hint }],
   });
   if (source.length > conditionCharsMax) return refused(`is longer than ${conditionCharsMax} characters`);
+  if (nestingOf(source) > policyBounds.conditionDepthMax) return refused("is nested too deeply");
   let parsed: Parsed;
   try {
     parsed = parse(source);

@@ -1,0 +1,117 @@
+// A good request for every route, to be spoilt; `{call}` and the like stand for ids of things that are there.
+import { manifest } from "../support/corridor.ts";
+import { policyDocument } from "../support/manifests.ts";
+
+export interface Seed {
+  readonly method: string;
+  /** As in the table of routes, with values for its parameters. */
+  readonly path: string;
+  readonly query?: string;
+  readonly body?: unknown;
+}
+
+const list = "limit=2";
+const policy = policyDocument({
+  name: "spoilt",
+  match: { tools: ["mirror"] },
+  when: "args.n > 3",
+  missing: "skip",
+  then: { decision: "deny", reason: "because" },
+});
+const calling = {
+  tool: "mirror",
+  version: "^1.0.0",
+  tenant: "acme",
+  project: "shop",
+  input: { n: 1, deep: [{ a: null }], text: "é" },
+  context: { workflow_id: "w1", agent: "clerk" },
+  limits: { timeout_ms: 1_000, max_output_bytes: 1_000 },
+  mode: "sync",
+  wait_ms: 1_000,
+  deadline_ms: 60_000,
+  cancel_on_disconnect: false,
+  priority: "batch",
+  idempotency_key: "again",
+};
+const cases = { cases: [{ name: "one", call: { tool: "mirror", args: { n: 5 } }, expect: { decision: "deny", rules: ["spoilt"] } }] };
+const key = { label: "ci", principal: "service:ci", project: "shop", scopes: ["tools:invoke"], roles: ["finance"], expires_at: "2099-01-31T12:00:00Z" };
+
+export const seeds: readonly Seed[] = [
+  { method: "POST", path: "/v1/executions", body: calling },
+  { method: "POST", path: "/v1/executions", body: { tool: "mirror", input: {}, stream: true } },
+  { method: "POST", path: "/v1/executions", body: { tool: "asked", input: { n: 1 }, mode: "async" } },
+  { method: "POST", path: "/v1/executions", body: { tool: "mirror", input: {}, files: [{ path: "a/b.txt", content: "x" }, { path: "c", ref: "{file}" }] } },
+  { method: "GET", path: "/v1/executions", query: `project=shop&tool=mirror&status=succeeded&principal=user:alice&from=2020-01-31T12:00:00Z&${list}` },
+  { method: "GET", path: "/v1/executions/{call}" },
+  { method: "GET", path: "/v1/executions/{foreign}" },
+  { method: "GET", path: "/v1/executions/{call}/events", query: "after_seq=1&limit=2" },
+  { method: "POST", path: "/v1/executions/{call}/cancel", body: {} },
+  { method: "POST", path: "/v1/executions/{foreign}/cancel", body: {} },
+  { method: "POST", path: "/v1/executions/{call}/resolve", body: { verdict: "confirm", output: { a: 1 }, comment: "seen" } },
+  { method: "GET", path: "/v1/executions/{call}/stream", query: "after_seq=1" },
+  { method: "PUT", path: "/v1/files", body: "a file" },
+  { method: "PUT", path: "/v1/packages", body: { files: [{ path: "main.py", mode: "0755", ref: "{file}" }] } },
+  { method: "GET", path: "/v1/tools", query: `search=mirr&category=c&owner=team-pay&label=team%3Dpay&${list}` },
+  { method: "PUT", path: "/v1/tools", query: "activate=true", body: manifest({ name: "spoilt", spec: { input: {} } }) },
+  { method: "GET", path: "/v1/tools/mirror", query: "version=1.0.0" },
+  { method: "POST", path: "/v1/tools/mirror/activate", body: { version: "1.0.0" } },
+  { method: "GET", path: "/v1/tools/mirror/activations" },
+  { method: "POST", path: "/v1/tools/mirror/rollback", body: { version: "1.0.0" } },
+  { method: "POST", path: "/v1/tools/mirror/pin", body: { version: "^1" } },
+  { method: "DELETE", path: "/v1/tools/mirror/pin" },
+  { method: "POST", path: "/v1/tools/mirror/deprecate", body: { version: "1.0.0", deprecated: false } },
+  { method: "POST", path: "/v1/tools/pay/quarantine", body: { version: "1.0.0", reason: "it lies" } },
+  { method: "POST", path: "/v1/tools/pay/release", body: { version: "1.0.0", reason: "it does not" } },
+  { method: "POST", path: "/v1/tools/pay/enable", body: { project: "shop" } },
+  { method: "POST", path: "/v1/tools/pay/disable", body: { project: "shop" } },
+  { method: "GET", path: "/v1/tools:pins", query: list },
+  { method: "GET", path: "/v1/tools:projects", query: list },
+  { method: "GET", path: "/v1/policies", query: `level=tenant&project=shop&name=spoilt&status=active&platform=false&${list}` },
+  { method: "PUT", path: "/v1/policies", query: "dry_run=true", body: policy },
+  { method: "GET", path: "/v1/policies/ask-people", query: "version=1.0.0&platform=false" },
+  { method: "POST", path: "/v1/policies/ask-people/activate", body: { version: "1.0.0" } },
+  { method: "POST", path: "/v1/policies/spoilt/withdraw", body: { version: "1.0.0" } },
+  { method: "GET", path: "/v1/policies:defaults", query: list },
+  { method: "PUT", path: "/v1/policies:defaults", body: { project: "shop", decision: null } },
+  { method: "POST", path: "/v1/policies:explain", body: { tool: "mirror", version: "1.0.0", project: "shop", input: { n: 5 }, context: {}, principal: "user:ann", roles: ["finance"], agent: "", environment: "production", counts: { turn: 1, session: 2, windows: { "10m": 3 } }, now: "2026-01-31T12:00:00Z" } },
+  { method: "POST", path: "/v1/policies:test", body: { cases, policies: [policy] } },
+  { method: "GET", path: "/v1/approvals", query: `project=shop&status=pending&tool=asked&execution_id={call}&requester=user:alice&mine=true&${list}` },
+  { method: "GET", path: "/v1/approvals/{approval}" },
+  { method: "POST", path: "/v1/approvals/{approval}/votes", body: { decision: "approve", args_hash: "{hash}", comment: "yes", args: { n: 2 }, comprehended: true } },
+  { method: "GET", path: "/v1/freezes", query: list },
+  { method: "POST", path: "/v1/freezes", body: { tool: "pay", reason: "stop" } },
+  { method: "POST", path: "/v1/freezes:lift", body: { tool: "pay" } },
+  { method: "GET", path: "/v1/keys", query: `principal=user:ann&project=shop&status=active&${list}` },
+  { method: "POST", path: "/v1/keys", body: key },
+  { method: "DELETE", path: "/v1/keys/{key}" },
+  { method: "GET", path: "/v1/grants", query: list },
+  { method: "POST", path: "/v1/grants", body: { subject: "service:ci", project: "shop", permissions: ["tool:invoke:mirror", "net:egress:*"], roles: ["finance"], expires_at: "2099-01-31T12:00:00Z" } },
+  { method: "DELETE", path: "/v1/grants/{grant}" },
+  { method: "GET", path: "/v1/projects", query: list },
+  { method: "PUT", path: "/v1/projects/ops", body: { environment: "staging" } },
+  { method: "GET", path: "/v1/tenants", query: list },
+  { method: "POST", path: "/v1/tenants", body: { tenant: "gamma", weight: 2, admin: { principal: "user:gail", label: "first" } } },
+  { method: "GET", path: "/v1/tenants/acme" },
+  { method: "PUT", path: "/v1/tenants/acme", body: { weight: 3 } },
+  { method: "GET", path: "/v1/tenants/acme/keys", query: `status=active&${list}` },
+  { method: "POST", path: "/v1/tenants/acme/keys", body: key },
+  { method: "DELETE", path: "/v1/tenants/acme/keys/{key}" },
+  { method: "GET", path: "/v1/webhooks", query: list },
+  { method: "POST", path: "/v1/webhooks", body: { url: "http://127.0.0.1:9/x", types: ["approval.requested"] } },
+  { method: "DELETE", path: "/v1/webhooks/{hook}" },
+  { method: "GET", path: "/v1/webhooks:deliveries", query: `webhook_id={hook}&state=pending&${list}` },
+  { method: "GET", path: "/v1/audit", query: `principal=user:alice&action=call.succeeded&execution_id={call}&from=2020-01-31T12:00:00Z&to=2099-01-31T12:00:00Z&${list}` },
+  { method: "POST", path: "/v1/audit:verify", body: {} },
+  { method: "GET", path: "/v1/workers", query: list },
+  { method: "GET", path: "/v1/status" },
+  { method: "GET", path: "/healthz" },
+  { method: "GET", path: "/readyz" },
+  { method: "GET", path: "/metrics" },
+  { method: "GET", path: "/openapi.json" },
+  { method: "GET", path: "/docs" },
+  { method: "GET", path: "/docs/" },
+  { method: "GET", path: "/docs/page.css" },
+  { method: "GET", path: "/docs/page.js" },
+  { method: "GET", path: "/docs/swagger-ui.css" },
+  { method: "GET", path: "/docs/swagger-ui-bundle.js" },
+];
