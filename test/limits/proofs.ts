@@ -53,6 +53,9 @@ const client = "packages/client/src/client.test.ts";
 const clientStream = "packages/client/src/stream.test.ts";
 const tenantRoutes = "packages/runtime/src/corridor/tenants.test.ts";
 const keys = "packages/runtime/src/corridor/keys.test.ts";
+const grpcRequests = "packages/runtime/src/adapters/grpc/api/requests.test.ts";
+const grpcMany = "packages/runtime/src/adapters/grpc/api/many.test.ts";
+const grpcDoor = "packages/runtime/src/adapters/grpc/api/door.test.ts";
 
 const pace = { why: "a pace, not a bound" } as const;
 const anew = { why: "what is not kept is read or made anew" } as const;
@@ -134,6 +137,16 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     streamAliveMs: [httpBounds, "streamAliveMs: a stream is asked for a sign of life"],
     preflightAgeS: { why: "told to browsers, and kept by them" },
     faultsMax: [httpBounds, "faultsMax: of 20 faults all are named"],
+  },
+  apiLimits: {
+    requestWaitMs: [grpcRequests, "a request that never ends is not waited for without end"],
+    envelopeBytesMax: [grpcRequests, "a manifest of 256 KiB is read, one byte more is not"],
+    pathFieldCharsMax: [grpcRequests, "a name that would be a part of the path and is %s does not reach the runtime"],
+    outstandingMax: [grpcMany, "1 000 calls at once, and the next ones wait on the caller's side until some are answered"],
+    outstandingBytesMax: [grpcMany, "and no more bytes of requests than is allowed"],
+    followMs: pace,
+    detailBytesMax: [grpcDoor, "%s: trailers stay within what clients take"],
+    statusTextBytesMax: [grpcDoor, "%s: trailers stay within what clients take"],
   },
   boxDefaults: {
     cpu: [boxes, "an order holds all that the worker needs"],
