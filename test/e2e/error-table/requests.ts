@@ -43,6 +43,15 @@ export const requestCases: readonly ErrorCase[] = [
     reach: ({ admin, door }) => admin.ask("POST", "/v1/executions", { body: bodyOf(MiB + 1 - door.echoBytes) }),
   },
   {
+    code: "payload_too_large",
+    when: "the input is over 1 MiB, once it is written out",
+    ...tooMuch,
+    details: {},
+    // 1e21 is written out as 1e+21.
+    reach: ({ admin }) =>
+      admin.ask("POST", "/v1/executions", { body: `{"tool":"echo","input":[${"1e21,".repeat(175_000)}0]}` }),
+  },
+  {
     code: "idempotency_conflict",
     when: "the key belongs to a call with another input",
     ...conflict,
