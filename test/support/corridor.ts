@@ -8,6 +8,7 @@ import { createSeal } from "../../packages/runtime/src/adapters/system/seal.ts";
 import { webhookDoor } from "../../packages/runtime/src/adapters/webhooks/door.ts";
 import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.ts";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
+import type { ContentStore } from "../../packages/runtime/src/corridor/files-ports.ts";
 import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
 import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
@@ -74,6 +75,7 @@ export function manifest({ name = "pay", version = "1.0.0", spec = {} }: ToolTex
 export class Corridor {
   readonly clock: HandClock;
   readonly ledger: SwitchedLedger;
+  readonly store: ContentStore;
   readonly runtime: Runtime;
   readonly service: Service;
   readonly figures: (readonly [name: string, labels: Labels])[] = [];
@@ -87,6 +89,7 @@ export class Corridor {
     this.clock = clock;
     this.#folder = before === undefined ? mkdtempSync(join(tmpdir(), "corridor-")) : before.#folder;
     this.ledger = new SwitchedLedger({ path: join(this.#folder, "ledger.db"), auditKey: Buffer.alloc(32, 7), lane: "r1", now: () => clock.now() });
+    this.store = lazyStore(join(this.#folder, "store"));
     const log = (_fields: object, message: string): void => void this.logged.push(message);
     this.runtime = createRuntime({
       replica: "r1",
@@ -107,7 +110,7 @@ export class Corridor {
       webhookDoor: webhookDoor({ version: "0.0.0", allowPrivate: true }),
       seal: createSeal(Buffer.alloc(32, 7), "webhooks"),
       cursorSeal: createSeal(Buffer.alloc(32, 7), "cursors"),
-      store: lazyStore(join(this.#folder, "store")),
+      store: this.store,
     });
     this.service = this.runtime.service;
     // No rules, which is something else than rules that cannot be had; done before the first call of any test.
