@@ -23,6 +23,8 @@ export interface StackOptions {
   readonly boxes?: number;
   /** Further arguments of `signalbox dev`. */
   readonly args?: readonly string[];
+  /** Another build of the runtime than this repository's. */
+  readonly bin?: string;
 }
 
 export interface NewKey {
@@ -156,7 +158,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     if (runtime !== undefined) pastLogs += runtime.stderr();
     runtime = startNode(
       [
-        signalboxBin,
+        options.bin ?? signalboxBin,
         "dev",
         "--port",
         "0",
