@@ -139,6 +139,8 @@ export class SimLink {
       toolVersion: async (tenant: string) => (tenant === "acme" ? version : undefined),
       policies: async () => policies,
       projects: none,
+      limits: none,
+      usage: async () => ({ items: [], next: undefined }),
       toolPins: none,
       projectTools: none,
       freezes: none,

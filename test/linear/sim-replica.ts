@@ -1,4 +1,5 @@
 // One replica: the whole corridor with its own memory, on a way of its own to the shared store, and one worker.
+import { systemCalendar } from "../../packages/runtime/src/adapters/system/calendar.ts";
 import { base64url, sha256 } from "../../packages/runtime/src/adapters/system/crypto.ts";
 import { createRuntime, type Runtime } from "../../packages/runtime/src/runtime.ts";
 import { Line } from "../../packages/runtime/src/schedule/line.ts";
@@ -75,6 +76,7 @@ export class SimReplica {
       base64url,
       meters: { count: () => undefined, observe: () => undefined, text: async () => "" },
       log: { info: () => undefined, warn: () => undefined, error },
+      calendar: systemCalendar(),
       limits: hubLimits,
       webhookDoor: shut,
       seal: noSeal,

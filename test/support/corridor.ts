@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignalboxError } from "@signalbox/protocol";
+import { systemCalendar } from "../../packages/runtime/src/adapters/system/calendar.ts";
 import { base64url, sha256, systemChance } from "../../packages/runtime/src/adapters/system/crypto.ts";
 import { createSeal } from "../../packages/runtime/src/adapters/system/seal.ts";
 import { webhookDoor } from "../../packages/runtime/src/adapters/webhooks/door.ts";
@@ -106,6 +107,7 @@ export class Corridor {
         text: async () => "",
       },
       log: { info: log, warn: log, error: log },
+      calendar: systemCalendar(),
       limits: { ...hubLimits, ...limits },
       webhookDoor: webhookDoor({ version: "0.0.0", allowPrivate: true }),
       seal: createSeal(Buffer.alloc(32, 7), "webhooks"),

@@ -17,6 +17,7 @@ import { otelMeters } from "./adapters/otel/meters.ts";
 import { SqliteLedger } from "./adapters/sqlite/ledger.ts";
 import { verifyAuditFile } from "./adapters/sqlite/verify-file.ts";
 import { DiskStore } from "./adapters/store/store.ts";
+import { systemCalendar } from "./adapters/system/calendar.ts";
 import { systemClock } from "./adapters/system/clock.ts";
 import { base64url, sha256, systemChance } from "./adapters/system/crypto.ts";
 import { createLog, type LogForm } from "./adapters/system/log.ts";
@@ -117,6 +118,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       base64url,
       meters,
       log,
+      calendar: systemCalendar(),
       limits: options.queueWaitMs === undefined ? hubLimits : { ...hubLimits, queueWaitMs: options.queueWaitMs },
       webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
       seal: createSeal(auditKey(folder), "webhooks"),

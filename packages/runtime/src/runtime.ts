@@ -10,6 +10,7 @@ import { pagingWith } from "./corridor/cursors.ts";
 import { Driver, type Consult } from "./corridor/driver.ts";
 import type { ContentStore } from "./corridor/files-ports.ts";
 import { lookAgain, type GovernorPorts } from "./corridor/governor.ts";
+import { Limits } from "./corridor/limits.ts";
 import { Locks } from "./corridor/locks.ts";
 import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
@@ -27,6 +28,7 @@ import { createWebhooks, type Webhooks } from "./corridor/webhooks.ts";
 import { Hub } from "./dispatch/hub.ts";
 import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
+import type { Calendar } from "./schedule/types.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
 import { Directory } from "./tenancy/directory.ts";
 import { platformTenant, type Asked, type Key, type Principal } from "./tenancy/types.ts";
@@ -42,6 +44,7 @@ export interface RuntimePorts {
   base64url(bytes: Uint8Array): string;
   readonly meters: Meters;
   readonly log: Log;
+  readonly calendar: Calendar;
   readonly limits: HubLimits;
   readonly webhookDoor: WebhookDoor;
   /** For what the ledger keeps shut. */
@@ -95,20 +98,10 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   });
   const refusals = new Refusals({ ledger, clock, meters, log });
   const governing: GovernorPorts = { hub, ledger, catalog, directory, policies, clock };
+  const limits = new Limits({ hub, ledger, clock, meters, calendar: ports.calendar });
   const webhooks = createWebhooks({ ...ports, base64url: (bytes) => ports.base64url(bytes), refusals, door: ports.webhookDoor, seal: ports.seal });
   const streams = new Streams({ ledger, clock, log, find: (tenant, callId) => hub.find(tenant, callId) });
-  const consult: Consult = {
-    async recheck(call) {
-      const look = await lookAgain(governing, call, argsOf(call));
-      return look.ok ? look.clearance : { error: look.error };
-    },
-    endApproval: (call, happening) => approvals.endWithCall(call, happening),
-    trigger: (call, outcome) => approvals.trigger(call, outcome),
-    vet: (offer) => vet({ ledger, clock, log, meters }, offer),
-    said: (call, message) => streams.hear(call, message),
-    given: (tenant, callId) => streams.given(tenant, callId),
-    told: (call) => streams.told(call),
-  };
+  const consult = consultOf({ ...ports, governing, streams, limits, approvals: () => approvals });
   const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: (call) => catalog.factsFor(call), consult });
   const noticed = (): void => webhooks.poke();
   const approvals = new Approvals({ ...governing, driver, chance: ports.chance, hash, meters, log, noticed });
@@ -116,6 +109,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const retention = ports.retentionMs === undefined ? undefined : new Retention({ ...governing, store: ports.store, log, meters }, ports.retentionMs);
   const admin: AdminPorts = {
     ...governing,
+    limits,
     driver,
     approvals,
     counting: new Locks(),
@@ -149,6 +143,33 @@ export function createRuntime(ports: RuntimePorts): Runtime {
       return open;
     },
     ...endings({ driver, streams, approvals, webhooks, leaving, retention }),
+  };
+}
+
+interface Consulted extends Pick<RuntimePorts, "ledger" | "clock" | "log" | "meters"> {
+  readonly governing: GovernorPorts;
+  readonly streams: Streams;
+  readonly limits: Limits;
+  /** They are made with the driver that asks them. */
+  readonly approvals: () => Approvals;
+}
+
+function consultOf(parts: Consulted): Consult {
+  const { governing, streams, limits, approvals } = parts;
+  return {
+    async recheck(call) {
+      const look = await lookAgain(governing, call, argsOf(call));
+      return look.ok ? look.clearance : { error: look.error };
+    },
+    endApproval: (call, happening) => approvals().endWithCall(call, happening),
+    trigger: (call, outcome) => approvals().trigger(call, outcome),
+    vet: (offer) => vet(parts, offer),
+    said: (call, message) => streams.hear(call, message),
+    given: (tenant, callId) => streams.given(tenant, callId),
+    told(call) {
+      limits.told(call);
+      streams.told(call);
+    },
   };
 }
 
@@ -205,14 +226,16 @@ function statusOf({ ports, hub, driver, startedAt }: StatusParts, asked: Asked |
 }
 
 /** Rules and brakes first, so that no call starts that they would hold; then the calls, and then what time has ended meanwhile. */
-async function recover({ ledger, hub, catalog, policies, approvals, driver, clock, streams }: ServicePorts, webhooks: Webhooks): Promise<number> {
+async function recover({ ledger, hub, catalog, policies, limits, approvals, driver, clock, streams }: ServicePorts, webhooks: Webhooks): Promise<number> {
   await policies.load(ledger);
+  await limits.load();
   for (const { tenant, tool } of await ledger.freezes()) hub.freeze(tenant, tool);
   for (const { tenant, suspendedAt } of await ledger.tenants()) if (suspendedAt !== null) hub.suspend(tenant);
   let count = 0;
   for await (const row of ledger.openCalls()) {
     await streams.recover(row);
     hub.restore(row, await catalog.factsFor(row), clock.now());
+    limits.found(row);
     count++;
   }
   driver.pump();

@@ -6,6 +6,7 @@ import type { ToolQuery, ToolRecord, ToolVersion } from "./registry/types.ts";
 import type { Batch } from "./stream/types.ts";
 import type { AskedFile } from "./corridor/files.ts";
 import type { FilesService } from "./corridor/files-service.ts";
+import type { RateStanding } from "./corridor/limits.ts";
 import type { GovernanceService } from "./service-governance.ts";
 import type { TenantService } from "./service-tenants.ts";
 import type { Asked, Grant, Key, KeyQuery, NewKey, Principal } from "./tenancy/types.ts";
@@ -39,6 +40,8 @@ export interface InvokeAnswer {
   readonly progress: "settled" | "parked" | "waiting";
   /** True when an idempotency key named a call that existed. */
   readonly replayed: boolean;
+  /** How the tightest rate stands that the call has passed; absent where none applies. */
+  readonly rate?: RateStanding;
 }
 
 export interface ExecutionDetail {

@@ -36,7 +36,7 @@ export function usageOf(call: Call, { day, admitted }: Metered): UsageDelta {
   };
 }
 
-const microseconds = (ms: number | undefined): number => (ms === undefined ? 0 : whole(ms * 1_000));
+export const microseconds = (ms: number | undefined): number => (ms === undefined ? 0 : whole(ms * 1_000));
 
 /** A worker tells these numbers: what makes no sense counts as nothing, lest one call spoil the sum of a day. */
 function whole(value: number | undefined): number {

@@ -33,12 +33,15 @@ import {
   type Deliberating,
   type GovernorPorts,
 } from "./governor.ts";
+import type { Charge, Limits } from "./limits.ts";
 import type { Locks } from "./locks.ts";
 import { allowanceOf, unheldObligation, type Allowance } from "./obligations.ts";
 import { openingOf } from "./opening.ts";
+import { placeOf } from "./place.ts";
 import type { Chance, Hash, Meters } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
 import { admitOrAnswer, cacheKeyOf } from "./result-cache.ts";
+import { agentOf } from "./subject.ts";
 import { offError } from "./switches.ts";
 import { waitAtMost } from "./waiters.ts";
 
@@ -48,6 +51,7 @@ export interface InvokePorts extends GovernorPorts {
   readonly ledger: Ledger;
   readonly directory: Directory;
   readonly approvals: Approvals;
+  readonly limits: Limits;
   readonly store: ContentStore;
   /** Calls whose rules count calls are decided and admitted one at a time for each caller and tool. */
   readonly counting: Locks;
@@ -106,28 +110,6 @@ function fingerprintOf(hash: Hash, request: InvokeRequest, canonicalInput: strin
   const version = JSON.stringify(request.version ?? "");
   const named = files === undefined ? "" : `"files":${files},`;
   return hash(`{${named}"input":${canonicalInput},"tool":${tool},"version":${version}}`);
-}
-
-/**
- * The credential says which tenant; the request may only agree. Of projects, a key with every scope may name another one, but
- * only one that was made: a rule that names its project or its label must not be left behind by a misspelt name.
- */
-async function placeOf(ports: InvokePorts, asked: Asked, request: InvokeRequest): Promise<string> {
-  const { principal, requestId } = asked;
-  if (request.tenant !== undefined && request.tenant !== principal.tenant) {
-    const error = new SignalboxError("forbidden", "the key belongs to another tenant", { details: { field: "tenant" } });
-    await ports.refusals.refuse(principal, requestId, error, { tool: request.tool, details: { field: "tenant" } });
-  }
-  if (request.project !== undefined && request.project !== principal.project && !principal.scopes.has("*")) {
-    const error = new SignalboxError("forbidden", "the key belongs to another project", { details: { field: "project" } });
-    await ports.refusals.refuse(principal, requestId, error, { tool: request.tool, details: { field: "project" } });
-  }
-  if (request.project !== undefined && request.project !== principal.project && !ports.policies.knowsProject(principal.tenant, request.project)) {
-    const message = `there is no project ${request.project}; make it first: signalbox projects set ${request.project} --environment <label>`;
-    const error = new SignalboxError("project_not_found", message, { details: { project: request.project } });
-    await ports.refusals.refuse(principal, requestId, error, { tool: request.tool, details: { field: "project" } });
-  }
-  return request.project ?? principal.project;
 }
 
 async function resolveVersion(ports: InvokePorts, asked: Asked, request: InvokeRequest, project: string): Promise<Found> {
@@ -216,6 +198,11 @@ interface Judged {
   readonly since: number;
 }
 
+/** A call on its last steps, and what it has paid. */
+interface Charged extends Judged {
+  readonly charge: Charge;
+}
+
 async function validate(ports: InvokePorts, passage: Passage): Promise<{ readonly edited: EditedArgs | null; readonly args: unknown }> {
   const { principal, requestId } = passage.asked;
   const { tool, version } = passage.tool.version;
@@ -264,6 +251,19 @@ async function reserve(ports: InvokePorts, passage: Passage, judged: Judged): Pr
   const existing = await reserved(ports, passage);
   if (existing !== undefined) return answerExisting(ports, passage, existing);
   admissible(ports, passage);
+  const { tenant, name } = passage.asked.principal;
+  const { tool, tenant: toolTenant } = passage.tool.version;
+  const agent = agentOf(name, passage.request.context ?? {});
+  const charge = ports.limits.charge({ tenant, project: passage.project, principal: name, agent, tool, toolTenant });
+  try {
+    const answer = await admitCharged(ports, passage, { ...judged, charge });
+    return answer.replayed || charge.rate === null ? answer : { ...answer, rate: charge.rate };
+  } finally {
+    charge.settle();
+  }
+}
+
+async function admitCharged(ports: InvokePorts, passage: Passage, judged: Charged): Promise<InvokeAnswer> {
   if (judged.heard.rules === undefined || judged.heard.rules.waiting.length === 0) {
     const answer = await admitAs(ports, passage, judged, []);
     if (answer === "recount") throw new Error("an admission that counts nothing was refused for its counts");
@@ -276,7 +276,7 @@ async function reserve(ports: InvokePorts, passage: Passage, judged: Judged): Pr
 /** Recounts when calls were admitted in between; others of this process wait their turn, so it takes another one to lose. */
 const countTriesMax = 20;
 
-async function countAndAdmit(ports: InvokePorts, passage: Passage, judged: Judged): Promise<InvokeAnswer> {
+async function countAndAdmit(ports: InvokePorts, passage: Passage, judged: Charged): Promise<InvokeAnswer> {
   for (let tries = 0; tries < countTriesMax; tries++) {
     const needed = countsOf(judged.heard, { sessionId: "", turn: 0 }, ports.clock.now());
     const counted = await storable(count(ports.ledger, needed));
@@ -290,7 +290,7 @@ async function countAndAdmit(ports: InvokePorts, passage: Passage, judged: Judge
 async function admitAs(
   ports: InvokePorts,
   passage: Passage,
-  { heard, edited, args, since }: Judged,
+  { heard, edited, args, since, charge }: Charged,
   guards: readonly GuardedWrite[],
 ): Promise<InvokeAnswer | "recount"> {
   const judgement = judge(ports, heard);
@@ -320,10 +320,13 @@ async function admitAs(
     );
     if (!outcome.applied) {
       const winner = await reserved(ports, passage);
+      // At once: it may be long till the winner ends.
+      if (winner !== undefined) charge.settle();
       if (winner !== undefined) return await answerExisting(ports, passage, winner);
       if (guards.length > 0) return "recount";
       throw new SignalboxError("conflict", "another request with this idempotency key is being admitted; try again");
     }
+    charge.keep(identity.admittedAt);
     if (opening !== null) ports.approvals.opened(opening.expiresAt);
     return await follow(ports, passage, identity, told, false);
   } finally {
@@ -379,13 +382,7 @@ async function answerExisting(ports: InvokePorts, passage: Passage, existing: Ca
 
 function admissible(ports: InvokePorts, passage: Passage): void {
   if (ports.hub.draining) throw new SignalboxError("draining", "the runtime is shutting down; try again in a moment", { details: { retry_after_s: 1 } });
-  const { tenant } = passage.asked.principal;
-  const limit = ports.hub.queueDepthMax;
-  if (ports.hub.queueDepth(tenant) >= limit) {
-    throw new SignalboxError("queue_full", `${limit} calls of this tenant are queued already; try again when some of them have ended`, {
-      details: { limit, retry_after_s: 1 },
-    });
-  }
+  ports.limits.requireRoom({ tenant: passage.asked.principal.tenant, project: passage.project });
 }
 
 /** Waits for the end as long as the caller wants to; the call goes on whoever waits. */

@@ -2,13 +2,14 @@
 import type { Result, WorkerMessage } from "@signalbox/protocol";
 import { admit, answered, deny, park } from "../call/admit.ts";
 import { leaseOf } from "../call/lease-of.ts";
-import type { CachedResult, Effect, Happening, Live, StepResult } from "../call/machine.ts";
+import type { CachedResult, Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isTerminal, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Admission } from "./admission.ts";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
+import { enter, noClearance } from "./enter.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { isCapped } from "./occupancy.ts";
@@ -105,7 +106,7 @@ export class Hub {
     const state = this.#state;
     this.#mustBeNew(identity);
     const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs, edited }));
-    const entry = this.#enter(born.live, facts, clearance);
+    const entry = enter(this.#state, born.live, facts, clearance);
     const effects: Effect[] = [...born.effects];
     // What changed since the rules were asked may forbid it: then it waits for another look.
     const role = join(state, entry);
@@ -130,7 +131,7 @@ export class Hub {
   answer({ identity, edited, facts, clearance, beside }: Admission, cached: CachedResult, now: number): number {
     this.#mustBeNew(identity);
     const born = must(answered(identity, now, { edited, cached }));
-    return this.#admitted(this.#enter(born.live, facts, clearance), born.effects, beside, now);
+    return this.#admitted(enter(this.#state, born.live, facts, clearance), born.effects, beside, now);
   }
 
   /** Runs of this cache key that have ended, as far as is remembered. A look at the ledger that began before the last one is stale. */
@@ -148,7 +149,7 @@ export class Hub {
     const state = this.#state;
     this.#mustBeNew(identity);
     const born = must(park(identity, now, { startTag: state.line.nextTag(), edited, approvalId, asked }));
-    return this.#admitted(this.#enter(born.live, facts, clearance), born.effects, beside, now);
+    return this.#admitted(enter(this.#state, born.live, facts, clearance), born.effects, beside, now);
   }
 
   #mustBeNew({ tenant, callId }: CallIdentity): void {
@@ -232,7 +233,7 @@ export class Hub {
       ? { ...row, mayHaveRun: true, leaseExpiresAt: Math.max(row.leaseExpiresAt ?? 0, state.sweepFrom) }
       : row;
     // Nobody has looked at it since the start: whoever gives it a worker looks first.
-    const entry = this.#enter({ call, lease }, facts, noClearance);
+    const entry = enter(this.#state, { call, lease }, facts, noClearance);
     entry.stored = row;
     entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
     state.line.saw(call.startTag);
@@ -244,30 +245,6 @@ export class Hub {
     if (call.state === "indeterminate" && routingOutcome !== null && state.triggers.has(routingOutcome))
       state.out.push({ type: "trigger", call, outcome: routingOutcome });
     schedule(state, entry, now);
-  }
-
-  #enter(live: Live, facts: ToolFacts, clearance: Clearance): LiveCall {
-    const entry: LiveCall = {
-      live,
-      laneKey: laneOf(live.call),
-      lineKey: laneOf(live.call),
-      answer: null,
-      facts,
-      clearance,
-      lookedAt: false,
-      askedAbout: false,
-      heldUntil: 0,
-      overtaken: false,
-      stored: live.call,
-      unsaved: null,
-      storedLeaseAt: 0,
-      invokedOn: 0,
-      avoid: new Set(),
-      dueAt: Number.POSITIVE_INFINITY,
-    };
-    this.#state.calls.set(callKey(live.call.tenant, live.call.callId), entry);
-    moved(this.#state, null, live.call);
-    return entry;
   }
 
   /** Anything that a person or a program wants of an open call. */
@@ -373,6 +350,13 @@ export class Hub {
 
   isSuspended(tenant: string): boolean {
     return this.#state.suspended.has(tenant);
+  }
+
+  /** Those of one tenant that have not ended, as far as memory knows. */
+  openCallsOf(tenant: string): readonly Call[] {
+    const open: Call[] = [];
+    for (const { live } of this.#state.calls.values()) if (live.call.tenant === tenant) open.push(live.call);
+    return open;
   }
 
   /** Calls that no worker has: for a look at whether they may still run. */
@@ -484,8 +468,6 @@ export class Hub {
   }
 }
 
-/** Of no epoch that ever was. */
-const noClearance: Clearance = { epoch: -1, until: 0 };
 
 function must(result: StepResult): Extract<StepResult, { ok: true }> {
   if (!result.ok) throw new Error(`the call machine refused its own first step: ${result.reason}`);
