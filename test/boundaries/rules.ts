@@ -34,6 +34,7 @@ const floors: Readonly<Record<string, number>> = {
   ...Object.fromEntries(stages.map((stage) => [stage, 1])),
   "service.ts": 2,
   "service-governance.ts": 2,
+  "service-limits.ts": 2,
   "service-tenants.ts": 2,
   corridor: 2,
   "runtime.ts": 2,

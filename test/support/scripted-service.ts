@@ -4,6 +4,7 @@ import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { ToolRecord, ToolVersion } from "../../packages/runtime/src/registry/types.ts";
 import type { Asked, CallFollower, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { StreamEvent } from "../../packages/runtime/src/stream/types.ts";
+import type { Limit, UsageRow } from "../../packages/runtime/src/schedule/types.ts";
 import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
 import type { Grant, Key, Principal, Tenant } from "../../packages/runtime/src/tenancy/types.ts";
 import { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
@@ -149,6 +150,39 @@ export function scriptedKey(changes: Partial<Key> = {}): Key {
   };
 }
 
+export function scriptedLimit(changes: Partial<Limit> = {}): Limit {
+  return {
+    tenant: "acme",
+    setBy: "tenant",
+    scope: "tool",
+    subject: "echo",
+    rate: { perMinute: 300, burst: 50 },
+    quotas: {},
+    timeZone: null,
+    changedAt: scriptedAt,
+    changedBy: "user:alice",
+    ...changes,
+  };
+}
+
+export const scriptedUsage: UsageRow = {
+  project: "default",
+  day: "2026-01-02",
+  executions: 5,
+  succeeded: 2,
+  failed: 1,
+  timedOut: 1,
+  cancelled: 1,
+  denied: 3,
+  cacheHits: 1,
+  durationUs: 12_345,
+  cpuUs: 2_000,
+  peakMemoryBytes: 1_048_576,
+  egressBytes: 0,
+  inputBytes: 100,
+  outputBytes: 20,
+};
+
 export function scriptedTenant(changes: Partial<Tenant> = {}): Tenant {
   return { ...newTenant("acme", 1, scriptedAt), ...changes };
 }
@@ -262,6 +296,10 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
       scriptedTenant({ tenant, weight, ...(suspended ? scriptedSuspension : {}) }),
     listTenantKeys: async (_asked, tenant) => [scriptedKey({ tenant })],
     createTenantKey: async (_asked, tenant) => ({ key: scriptedKey({ tenant }), secret: "the-secret" }),
+    listLimits: async (_asked, tenant = "acme") => [scriptedLimit({ tenant })],
+    putLimit: async (_asked, { tenant = "acme", ...wanted }) => scriptedLimit({ tenant, ...wanted }),
+    removeLimit: async () => ({ removed: true }),
+    usage: async () => ({ items: [scriptedUsage], next: "more", timeZone: "Europe/Paris" }),
     revokeTenantKey: async (_asked, tenant) => scriptedKey({ tenant, revokedAt: scriptedAt }),
     createGrant: async () => scriptedGrant(),
     listGrants: async () => [scriptedGrant()],

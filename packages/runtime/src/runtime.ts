@@ -123,6 +123,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   };
   const parts: ServicePorts = {
     ...admin,
+    calendar: ports.calendar,
     webhooks: webhooks.service,
     streams,
     reconsider: () => reconsider({ ...governing, driver, approvals, log }),

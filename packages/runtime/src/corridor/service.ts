@@ -2,6 +2,7 @@
 import type { Page } from "../ledger/port.ts";
 import type { Asked, RuntimeStatus, Service } from "../service.ts";
 import type { GovernanceService, WebhookService } from "../service-governance.ts";
+import type { LimitService } from "../service-limits.ts";
 import { createGrant, listAudit, listGrants, revokeGrant, verifyAudit, type AdminPorts } from "./admin.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Paging } from "./cursors.ts";
@@ -12,6 +13,7 @@ import { freeze, listFreezes, unfreeze } from "./brakes.ts";
 import { cancel, follow, getExecution, listEvents, listExecutions, resolve } from "./executions.ts";
 import { invoke } from "./invoke.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
+import { listLimits, putLimit, removeLimit, type LimitAdminPorts } from "./limits-admin.ts";
 import { listPolicies, getPolicy, policyDefaults, setPolicyDefault, setPolicyStatus } from "./policy-admin.ts";
 import { publishPolicy } from "./policy-admin-publish.ts";
 import { explainPolicy } from "./policy-questions.ts";
@@ -21,9 +23,10 @@ import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, tool
 import type { Streams } from "./streams.ts";
 import { activateTool, getTool, listTools, registerTool } from "./tools.ts";
 import { tenantService } from "./tenants.ts";
+import { usage } from "./usage.ts";
 import { workerViews } from "./workers.ts";
 
-export interface ServicePorts extends AdminPorts {
+export interface ServicePorts extends LimitAdminPorts {
   readonly webhooks: WebhookService;
   readonly streams: Streams;
   readonly store: ContentStore;
@@ -38,6 +41,7 @@ export function serviceOf(ports: ServicePorts): Service {
     ...governanceOf(ports),
     ...filesService(ports),
     ...tenantService(ports),
+    ...limitService(ports),
     authenticate: (token, requestId) => authenticate(ports, token, requestId),
     invoke: (asked, request) => invoke(ports, asked, request),
     getExecution: (asked, id) => getExecution(ports, asked, id),
@@ -66,6 +70,24 @@ export function serviceOf(ports: ServicePorts): Service {
     },
     status: ports.status,
     metrics: () => ports.meters.text(),
+  };
+}
+
+function limitService(ports: ServicePorts): LimitService {
+  return {
+    listLimits: (asked, tenant) => listLimits(ports, asked, tenant),
+    putLimit: (asked, wanted) => putLimit(ports, asked, wanted),
+    removeLimit: (asked, target) => removeLimit(ports, asked, target),
+    async usage(asked, question, limit, cursor) {
+      let timeZone: string | null = null;
+      // A page of one grouping says nothing of where another one goes on.
+      const page = await ports.paging(asked, `usage ${question.groupBy.join()}`, cursor, async (opened) => {
+        const answer = await usage(ports, asked, question, limit, opened);
+        ({ timeZone } = answer);
+        return answer;
+      });
+      return { ...page, timeZone };
+    },
   };
 }
 

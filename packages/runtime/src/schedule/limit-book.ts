@@ -130,6 +130,13 @@ export class LimitBook {
     return false;
   }
 
+  /** Whether the operator has set one of these quotas for the tenant or a project of it. */
+  countsDays(tenant: string, names: readonly QuotaName[]): boolean {
+    for (const subjects of this.#tenants.get(tenant)?.operator.values() ?? [])
+      for (const { limit } of subjects.values()) if (names.some((name) => limit.quotas[name] !== undefined)) return true;
+    return false;
+  }
+
   /** The operator's word goes before the tenant's own. */
   zoneOf(tenant: string): string {
     const shelves = this.#tenants.get(tenant);

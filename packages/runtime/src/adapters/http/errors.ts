@@ -3,6 +3,7 @@ import { errorBody, errorTable, isErrorCode, limits, SignalboxError, wellFormed 
 import type { ErrorBody, ErrorCode } from "@signalbox/protocol";
 import type { Call } from "../../call/types.ts";
 import { executionBlock } from "../../call/view.ts";
+import type { RateStanding } from "../../corridor/limits.ts";
 import type { Answer } from "./answer.ts";
 
 /** Said in the door's own words whatever the runtime says, so that a foreign id and an unknown one cannot be told apart. */
@@ -136,7 +137,20 @@ function errorHeaders(code: ErrorCode, details: Readonly<Record<string, unknown>
   const { http } = errorTable[code];
   if (http === 401) return { "www-authenticate": 'Bearer realm="signalbox"' };
   const afterS = retryAfterS(code, details);
-  return afterS === undefined ? {} : { "retry-after": String(afterS) };
+  const after = afterS === undefined ? {} : { "retry-after": String(afterS) };
+  const { limit, remaining, reset_s: resetS } = details;
+  if (http !== 429 || typeof limit !== "number" || typeof remaining !== "number" || typeof resetS !== "number") return after;
+  return { ...after, ...rateLimitHeaders({ limit, remaining, resetS }) };
+}
+
+/** How a limit stands that the request has met. */
+export function rateLimitHeaders(rate: RateStanding | undefined): Readonly<Record<string, string>> {
+  if (rate === undefined) return {};
+  return {
+    "ratelimit-limit": String(rate.limit),
+    "ratelimit-remaining": String(rate.remaining),
+    "ratelimit-reset": String(rate.resetS),
+  };
 }
 
 /** Whole seconds after which a repeat may help, where that is known. */

@@ -95,6 +95,18 @@ const headers = {
     description: "Seconds after which it is worth trying again",
     schema: { type: "integer", minimum: 0 },
   },
+  "RateLimit-Limit": {
+    description: "Of the tightest limit that the call has met: how much of it there is at most",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "RateLimit-Remaining": {
+    description: "How much of it is left",
+    schema: { type: "integer", minimum: 0 },
+  },
+  "RateLimit-Reset": {
+    description: "Seconds until the whole of it is there again",
+    schema: { type: "integer", minimum: 0 },
+  },
   "WWW-Authenticate": { description: "The kind of credential that is asked for", schema: { type: "string" } },
   Location: { description: "The call's path", schema: { type: "string" } },
   "Idempotency-Replayed": {

@@ -2,6 +2,7 @@
 import { errorTable } from "@signalbox/protocol";
 import type { ErrorCode } from "@signalbox/protocol";
 import type { z } from "zod";
+import { rateHeaders } from "../routes/operation.ts";
 import type { Route } from "../routes/route.ts";
 import { errorAnswer, failedCallAnswer } from "../schemas/answers/errors.ts";
 import type { JsonSchema } from "../schemas/told-as.ts";
@@ -82,6 +83,6 @@ function errorResponse(
 
 const headersOf: Readonly<Record<number, readonly string[]>> = {
   401: ["WWW-Authenticate"],
-  429: ["Retry-After"],
+  429: ["Retry-After", ...rateHeaders],
   503: ["Retry-After"],
 };

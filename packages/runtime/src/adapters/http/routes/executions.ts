@@ -1,8 +1,9 @@
 // The routes about calls: invoke, read, list, follow, cancel, resolve.
+import type { RateStanding } from "../../../corridor/limits.ts";
 import type { InvokeAnswer, InvokeRequest } from "../../../service.ts";
 import { listAnswer } from "../answer.ts";
 import type { Answer } from "../answer.ts";
-import { failedCallAnswer } from "../errors.ts";
+import { failedCallAnswer, rateLimitHeaders } from "../errors.ts";
 import { check } from "../schemas/check.ts";
 import { eventPage, execution, executionDetail, executionPage } from "../schemas/answers/executions.ts";
 import { eventStream, streamEvents } from "../schemas/answers/stream.ts";
@@ -20,7 +21,7 @@ import {
 import { nothing } from "../schemas/fields.ts";
 import { detailJson, eventJson, executionPath, recordJson } from "../views/executions.ts";
 import { executionIdParam, idIn } from "./execution-id.ts";
-import { json } from "./operation.ts";
+import { json, rateHeaders } from "./operation.ts";
 import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
 import { streamAnswer } from "./stream.ts";
@@ -28,10 +29,10 @@ import { streamAnswer } from "./stream.ts";
 async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
   const request = invokeRequest(body, message);
   if (wantsStream(body)) {
-    const { call, replayed } = await service.invoke(asked, { ...request, mode: "async" });
+    const { call, replayed, rate } = await service.invoke(asked, { ...request, mode: "async" });
     const follower = await service.follow(asked, call.callId, 0, { answering: true });
     // Whoever loses the connection before the first event comes back by this address.
-    const headers = { location: executionPath(call), ...(replayed ? { "idempotency-replayed": "true" } : {}) };
+    const headers = { location: executionPath(call), ...toldBeside({ replayed, rate }) };
     return { ...streamAnswer(follower, call.callId, request.cancelOnDisconnect === true), headers };
   }
   const answer = await service.invoke(asked, request);
@@ -42,8 +43,8 @@ async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
  * Who asked to wait learns how the call ended from the HTTP status. Who did not wait (`async`, and now sees a key
  * replayed whose call has ended) gets the record.
  */
-function invokeAnswer({ call, progress, replayed }: InvokeAnswer, request: InvokeRequest, requestId: string): Answer {
-  const headers = replayed ? { "idempotency-replayed": "true" } : undefined;
+function invokeAnswer({ call, progress, replayed, rate }: InvokeAnswer, request: InvokeRequest, requestId: string): Answer {
+  const headers = toldBeside({ replayed, rate });
   const failed = call.state !== "succeeded" && call.state !== "cancelled";
   if (progress === "settled" && request.mode === "sync" && failed) {
     const answer = failedCallAnswer(call, requestId);
@@ -53,9 +54,13 @@ function invokeAnswer({ call, progress, replayed }: InvokeAnswer, request: Invok
   return {
     status: open ? 202 : 200,
     text: recordJson(call),
-    headers: open ? { ...headers, location: executionPath(call) } : { ...headers },
+    headers: open ? { ...headers, location: executionPath(call) } : headers,
     executionId: call.callId,
   };
+}
+
+function toldBeside({ replayed, rate }: { readonly replayed: boolean; readonly rate: RateStanding | undefined }): Readonly<Record<string, string>> {
+  return { ...(replayed ? { "idempotency-replayed": "true" } : {}), ...rateLimitHeaders(rate) };
 }
 
 async function read({ service, asked, params }: Ask): Promise<Answer> {
@@ -110,9 +115,9 @@ const invokeOperation: Operation = {
       description: "The call has ended, or is told as a stream",
       content: { "application/json": execution, "text/event-stream": eventStream },
       events: streamEvents,
-      headers: ["Idempotency-Replayed", "Location"],
+      headers: ["Idempotency-Replayed", "Location", ...rateHeaders],
     },
-    202: json("The call is stored and goes on", execution, "Idempotency-Replayed", "Location"),
+    202: json("The call is stored and goes on", execution, "Idempotency-Replayed", "Location", ...rateHeaders),
     204: {
       description: "With `stream: true` and a key whose call has ended and been told",
       headers: ["Idempotency-Replayed", "Location"],

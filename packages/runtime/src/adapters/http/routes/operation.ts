@@ -12,13 +12,17 @@ export const tags = {
   brakes: "Stop dispatch at once, and go on",
   access: "Keys, grants and projects: who may ask for what",
   tenants: "The boundary between customers: made, weighed and suspended by the operator",
+  limits: "How much may be asked, and what was used",
   webhooks: "Who is told of approvals, and whether it arrived",
   operations: "Audit, workers and the state of the runtime",
 } as const;
 export type Tag = keyof typeof tags;
 
 /** Headers that answers of some operations carry; every answer has `X-Request-Id`. */
-export type AnswerHeader = "Location" | "Idempotency-Replayed";
+export type AnswerHeader = "Location" | "Idempotency-Replayed" | "RateLimit-Limit" | "RateLimit-Remaining" | "RateLimit-Reset";
+
+/** How the tightest rate stands that a call has passed, where one applies. */
+export const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
 /** One status of an operation that is no error. */
 export interface AnswerDoc {

@@ -5,6 +5,7 @@ import { documentRoutes } from "./documents.ts";
 import { executionRoutes } from "./executions.ts";
 import { fileRoutes } from "./files.ts";
 import { freezeRoutes } from "./freezes.ts";
+import { limitRoutes } from "./limits.ts";
 import { openRoutes, operationRoutes } from "./operations.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
@@ -27,6 +28,7 @@ const apiRoutes: readonly Route[] = [
   ...accessRoutes,
   ...projectRoutes,
   ...tenantRoutes,
+  ...limitRoutes,
   ...webhookRoutes,
   ...operationRoutes,
   ...openRoutes,
