@@ -3,6 +3,9 @@
 /** A file, and a part of the title of the test in it. */
 export type Proof = readonly [file: string, title: string] | { readonly why: string };
 
+const limitRoutes = "packages/runtime/src/adapters/http/routes/limits.test.ts";
+const limitsAdmin = "packages/runtime/src/corridor/limits-admin.test.ts";
+const buckets = "packages/runtime/src/schedule/buckets.test.ts";
 const httpBodies = "packages/runtime/src/adapters/http/body.test.ts";
 const atTheDoors = "test/e2e/limits.test.ts";
 const codec = "packages/protocol/src/codec-bounds.test.ts";
@@ -211,6 +214,21 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     keysPerTenantMax: [keys, "keys that are alive; ended ones make room"],
     grantsPerTenantMax: [keys, "grants that are alive"],
     projectsPerTenantMax: [keys, "projects, by name and by a key for a new one; those there are go on"],
+  },
+  limitBounds: {
+    perMinuteMax: [limitRoutes, "each at its bound, and one past it"],
+    burstMax: [limitRoutes, "each at its bound, and one past it"],
+    executionsPerDayMax: [limitRoutes, "each at its bound, and one past it"],
+    cpuSecondsPerDayMax: [limitRoutes, "each at its bound, and one past it"],
+    egressBytesPerDayMax: [limitRoutes, "each at its bound, and one past it"],
+    concurrentExecutionsMax: [limitRoutes, "each at its bound, and one past it"],
+    queueDepthMax: [limitRoutes, "each at its bound, and one past it"],
+    timeZoneCharsMax: [limitRoutes, "each at its bound, and one past it"],
+    limitsPerTenantMax: [limitsAdmin, "more than a thousand by one side; the other has room of its own"],
+  },
+  bucketBounds: {
+    perLimitMax: [buckets, "those for whom there is no room share one"],
+    allMax: [buckets, "a second limit has the rest of the room, and shares after that"],
   },
   webhookLimits: {
     webhooksPerTenantMax: [webhooks, "twenty webhooks a tenant"],

@@ -96,7 +96,7 @@ describe("a rate", () => {
     await house.settle();
     expect(await admitted(3)).toBe(2);
     await house.clock.pass(30_000);
-    expect((await Promise.all(both)).map(({ replayed }) => replayed).toSorted()).toEqual([false, true]);
+    expect((await Promise.all(both)).filter(({ replayed }) => replayed)).toHaveLength(1);
   });
 
   test("a call that waits for people is charged when it comes, and not again when it goes on", async () => {

@@ -3,7 +3,7 @@ import type { Page } from "../ledger/port.ts";
 import type { Asked, RuntimeStatus, Service } from "../service.ts";
 import type { GovernanceService, WebhookService } from "../service-governance.ts";
 import type { LimitService } from "../service-limits.ts";
-import { createGrant, listAudit, listGrants, revokeGrant, verifyAudit, type AdminPorts } from "./admin.ts";
+import { createGrant, listAudit, listGrants, revokeGrant, verifyAudit } from "./admin.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Paging } from "./cursors.ts";
 import { filesService } from "./files-service.ts";

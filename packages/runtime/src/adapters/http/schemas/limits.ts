@@ -36,13 +36,12 @@ export const limitBody = z
   .strictObject({
     scope: z.enum(limitScopes).describe("How wide it reaches"),
     subject: name.optional().describe("Which project, principal, agent or tool; `*`: each that has no limit of its own"),
-    rate: rate.nullable().optional(),
+    rate: rate.optional().describe("A bucket of calls"),
     quotas: z.strictObject(quotaFields).optional().describe("Of a tenant or a project"),
     time_zone: z
       .string()
       .min(1)
       .max(limitBounds.timeZoneCharsMax)
-      .nullable()
       .optional()
       .describe("Where the tenant's day begins, such as `Europe/Paris`; UTC where nobody says"),
   })
@@ -52,7 +51,7 @@ export const limitsQuery = z.strictObject({ tenant, limit: listLimit, cursor: cu
 export const putLimitQuery = z.strictObject({ tenant });
 export const removeLimitQuery = z.strictObject({
   tenant,
-  scope: z.enum(limitScopes),
+  scope: z.enum(limitScopes).describe("As it was set"),
   subject: name.optional().describe("As it was set; none for the scopes platform and tenant"),
 });
 
@@ -63,7 +62,7 @@ export function newLimit(query: unknown, body: unknown): NewLimit {
     ...defined({ tenant: whose }),
     scope,
     subject,
-    rate: given === undefined || given === null ? null : { perMinute: given.per_minute, burst: given.burst },
+    rate: given === undefined ? null : { perMinute: given.per_minute, burst: given.burst },
     quotas: quotasOf(quotas),
     timeZone,
   };
@@ -102,8 +101,8 @@ const groups = z
 
 export const usageQuery = z.strictObject({
   tenant: name.optional().describe("For operators: one tenant, or `*` for all; without it the operator's own"),
-  project: name.optional(),
-  tool: name.optional(),
+  project: name.optional().describe("Usage of this project"),
+  tool: name.optional().describe("Usage of this tool"),
   from: day.optional().describe("First day, by the tenant's time zone"),
   to: day.optional().describe("Last day, itself included"),
   group_by: groups
@@ -121,5 +120,5 @@ export interface UsageAsked {
 
 export function usageAsked(query: unknown): UsageAsked {
   const { group_by: groupBy = ["tool" as const], limit, cursor: from, ...rest } = check(usageQuery, query, "query");
-  return { question: defined({ ...rest, groupBy: groupBy as readonly UsageGroup[] }), limit, cursor: from };
+  return { question: defined({ ...rest, groupBy }), limit, cursor: from };
 }
