@@ -1,0 +1,28 @@
+// Every case that is asked for has its test, and the test is there.
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { cases } from "./registry.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+const asked: Readonly<Record<string, readonly number[]>> = {
+  "API-": [1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 19, 20],
+  "IDM-": [1, 2, 5, 7, 8, 9, 11],
+  "CCH-": [1, 3, 4, 6, 7],
+  "AUD-": [2, 5, 6, 7, 9],
+  "report ": [117, 120, 121, 123, 124, 125, 127, 223, 224, 225, 227],
+};
+
+test("every case has a place, and nothing else has", () => {
+  const ids = Object.entries(asked).flatMap(([kind, numbers]) => numbers.map((one) => `${kind}${String(one).padStart(2, "0")}`));
+  expect(Object.keys(cases)).toEqual(ids);
+});
+
+test.each(Object.entries(cases))("%s is where it is said to be", (_id, places) => {
+  expect(places.length).toBeGreaterThan(0);
+  for (const [file, title] of places) {
+    expect(existsSync(`${root}${file}`), file).toBe(true);
+    expect(readFileSync(`${root}${file}`, "utf8").includes(title), `${file}: ${title}`).toBe(true);
+  }
+});

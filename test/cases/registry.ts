@@ -1,0 +1,77 @@
+// Which tests stand for which cases of the specification and which reports of others: id → files and parts of titles.
+
+/** A file, and a part of the title of the test in it. */
+export type Place = readonly [file: string, title: string];
+
+const api = "test/e2e/api.test.ts";
+const idempotency = "test/e2e/idempotency.test.ts";
+const cache = "packages/runtime/src/corridor/result-cache.test.ts";
+const cacheAtTheDoors = "test/e2e/result-cache.test.ts";
+const audit = "test/e2e/audit-events.test.ts";
+const badInput = "test/e2e/bad-input.test.ts";
+const reports = "test/e2e/reports-audit.test.ts";
+const approvals = "test/e2e/reports-approvals.test.ts";
+const garbage = "test/e2e/garbage-worker.test.ts";
+
+export const cases: Readonly<Record<string, readonly Place[]>> = {
+  "API-01": [[api, "API-01: echo answers with its input, its id and its execution block"]],
+  "API-04": [[api, "API-04: an expired key and a revoked key are told apart"]],
+  "API-05": [[api, "API-05: a viewer cannot invoke"]],
+  "API-06": [[api, "API-06: another tenant in the body is refused"]],
+  "API-07": [[api, "API-07: an unknown tool and an unknown version have the same code"]],
+  "API-08": [[api, "API-08: without a version the active one runs"]],
+  "API-09": [[api, "API-09: an input that lacks a field names it by pointer and keyword"]],
+  "API-10": [[api, "API-10: denied and invalid at once is denied"]],
+  "API-11": [[api, "API-11: a limit above the tool's is the tool's"]],
+  "API-12": [[api, "API-12: a body of 1 MiB and one byte is too large"]],
+  "API-13": [[api, "API-13: an unknown field is refused by its name"]],
+  "API-14": [
+    [api, "API-14: another tenant's id, an unknown id and no id at all are byte-identical"],
+    [api, "API-14: a foreign id cannot be resolved either"],
+  ],
+  "API-17": [[api, "API-17: an output that breaks its schema is the tool's fault"]],
+  // Met at both doors: at that of gRPC with its status, and with the code and the fields of its typed detail.
+  "API-19": [["test/e2e/error-table/lookups.ts", "the tool has no such version"]],
+  "API-20": [
+    ["test/e2e/registry.test.ts", "API-20: a walk over 260 tools meets each once"],
+    ["packages/runtime/src/adapters/http/bounds.test.ts", "listItemsDefault and listItemsMax: 25 where nobody says"],
+  ],
+
+  "IDM-01": [[idempotency, "IDM-01: the same key and body twice is one call that ran once"]],
+  "IDM-02": [[idempotency, "IDM-02: of 50 at once one runs"]],
+  "IDM-05": [[idempotency, "IDM-05: the same key in another project and in another tenant is another call"]],
+  "IDM-07": [["test/e2e/retention.test.ts", "IDM-07: a key lives as long as its call"]],
+  "IDM-08": [[idempotency, "IDM-08: a header and a body that disagree are refused"]],
+  "IDM-09": [[idempotency, "IDM-09: after a kill -9 between reserve and run"]],
+  "IDM-11": [[idempotency, "IDM-11: a key while its call runs answers with its id and where it is"]],
+
+  "CCH-01": [
+    [cacheAtTheDoors, "CCH-01: a hit has the output, no worker and no time"],
+    [cache, "CCH-01: the second call is answered by the first one's result"],
+  ],
+  "CCH-03": [[cache, "CCH-03: it is good for as long as the tool says"]],
+  "CCH-04": [[cache, "CCH-04: another version is another question"]],
+  "CCH-06": [[cache, "CCH-06: a failure is not kept"]],
+  "CCH-07": [[cacheAtTheDoors, "CCH-07: a hundred at once, one run"]],
+
+  "AUD-02": [[audit, "AUD-02: one flipped byte of one row"]],
+  "AUD-05": [[audit, "AUD-05: a chain that was recomputed without the key is reported"]],
+  "AUD-06": [[reports, "AUD-06: without the key of its audit a runtime does not start"]],
+  "AUD-07": [[audit, "AUD-07: the audit is asked by principal, action and time"]],
+  "AUD-09": [["packages/runtime/src/adapters/sqlite/audit-append.test.ts", "AUD-09: neither appending a record nor opening a ledger"]],
+
+  "report 117": [
+    [badInput, "report 117: half of a surrogate pair in an output is replaced"],
+    [garbage, "report 117: the bytes ED A0 80 in a result become U+FFFD"],
+  ],
+  "report 120": [[reports, "report 120: a result over its limit is no half of a JSON text"]],
+  "report 121": [[badInput, "report 121: `__proto__` in an output is a key like any other"]],
+  "report 123": [[badInput, "report 123: 20 000 levels in 40 KB are refused within milliseconds"]],
+  "report 124": [[badInput, "report 124: a schema of 100 000 levels is not registered"]],
+  "report 125": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
+  "report 127": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
+  "report 223": [[reports, "report 223: a denial is audited as one"]],
+  "report 224": [[approvals, "reports 035, 036, 037, 038 and 224: an expiry is told as one"]],
+  "report 225": [[reports, "report 225: arguments that have no hash of their own"]],
+  "report 227": [[reports, "report 227: every attempt that failed has a record of its own"]],
+};
