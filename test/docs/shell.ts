@@ -55,6 +55,7 @@ export async function openShell(): Promise<Shell> {
       DOCS_PORTS: `--port ${portOf(ports.http)} --grpc-port ${portOf(ports.grpc)}`,
       // Where programs go that are not told otherwise.
       SIGNALBOX_WORKER_ADDRESS: ports.grpc,
+      SIGNALBOX_GRPC: ports.grpc,
       RECEIVER_PORT: portOf(ports.receiver),
     }),
   });
