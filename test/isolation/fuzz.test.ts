@@ -9,7 +9,7 @@ const calls = 10_000;
 const timeout = 180_000;
 
 test(
-  "nothing of one tenant is met at another: answers, streams, workers, webhooks, records, logs and figures",
+  "reports 215, 218 and 219: nothing of one tenant is met at another: answers, streams, workers, webhooks, records, logs and figures",
   { timeout },
   async () => {
     const result = await fuzz({ calls, seed: 1 });
