@@ -198,3 +198,37 @@ test("an admission in a freeze does not take a slot, and one that is lifted befo
   hub.store();
   expect(hub.sent(w1)).toEqual(["invoke c1#1"]);
 });
+
+describe("a suspended tenant", () => {
+  test("is held like by a freeze of its own, and others are not concerned", () => {
+    const shared = hub.connect("w1", { tenant: "platform", tools: { pay: 5 } });
+    hub.hub.suspend("acme");
+    hub.admit("c1", { toolTenant: "platform" });
+    hub.admit("b1", { toolTenant: "platform", tenant: "bolt" });
+    hub.store();
+    expect(hub.sent(shared)).toEqual(["registered", "invoke b1#1"]);
+    hub.pass(60_000);
+    expect(hub.call("c1").state).toBe("queued");
+    expect([hub.hub.isSuspended("acme"), hub.hub.isSuspended("bolt")]).toEqual([true, false]);
+  });
+
+  test("goes on with all the time in the queue, as far as no freeze holds it", () => {
+    const w1 = hub.connect("w1");
+    hub.hub.suspend("acme");
+    hub.hub.freeze("acme", "pay");
+    hub.admit("c1");
+    hub.store();
+    hub.pass(600_000);
+    hub.hub.resume("acme", hub.now);
+    hub.store();
+    expect(hub.sent(w1)).toEqual(["registered"]);
+    hub.hub.suspend("acme");
+    hub.hub.unfreeze("acme", "pay", hub.now);
+    hub.store();
+    expect(hub.sent(w1)).toEqual([]);
+    hub.hub.resume("acme", hub.now);
+    hub.beat(w1);
+    hub.store();
+    expect(hub.sent(w1).at(-1)).toBe("invoke c1#1");
+  });
+});
