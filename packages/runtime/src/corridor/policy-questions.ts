@@ -2,6 +2,7 @@
 import { limits, SignalboxError, sideEffectClassDefault, utf8Bytes } from "@signalbox/protocol";
 import { under, type Problem } from "../document/problems.ts";
 import { parseDuration } from "../document/units.ts";
+import { agentOf } from "../policy/agent.ts";
 import { inputShape } from "../policy/condition/shape.ts";
 import {
   beginDecision,
@@ -23,7 +24,7 @@ import { storable } from "./invoke.ts";
 import type { PolicyPorts } from "./policy-admin.ts";
 import { refusedProblems } from "./policy-admin-publish.ts";
 import { hasScope } from "./refusals.ts";
-import { agentOf, subjectOf } from "./subject.ts";
+import { subjectOf } from "./subject.ts";
 
 /** A decision that nobody takes has no id. */
 const undecided = "";

@@ -1,4 +1,5 @@
 // Describes a call to the policies: who asks, for what tool, in which project, as which agent.
+import { agentOf } from "../policy/agent.ts";
 import type { Subject, Trigger } from "../policy/types.ts";
 import type { ToolVersion } from "../registry/types.ts";
 
@@ -26,11 +27,4 @@ export function subjectOf(facts: SubjectFacts): Subject {
     attached: tool.spec.defaultPolicies.map((reference) => ({ tenant: tool.tenant, reference })),
     trigger,
   };
-}
-
-/** A credential that is an agent's own says which; an application that calls for its agents names one in `context.agent`. */
-export function agentOf(principal: string, context: Readonly<Record<string, unknown>>): string {
-  if (principal.startsWith("agent:")) return principal.slice("agent:".length);
-  const named = context["agent"];
-  return typeof named === "string" ? named : "";
 }

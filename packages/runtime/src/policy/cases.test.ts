@@ -41,6 +41,29 @@ function run(...cases: object[]): readonly CaseResult[] {
   return runCases(read.cases, runner);
 }
 
+test("a case's agent is that of a real call: its principal, or what the context says", () => {
+  const agents = createPolicySet([policyVersion({ name: "no-clerks", match: { agents: ["clerk"] } })]);
+  const call = { tool: "payments.charge" };
+  const read = readCases(
+    {
+      cases: [
+        { name: "its key", call: { ...call, principal: "agent:clerk" }, expect: { decision: "deny" } },
+        { name: "its word", call: { ...call, context: { agent: "clerk" } }, expect: { decision: "deny" } },
+        { name: "the case's word", call: { ...call, principal: "agent:clerk", agent: "buyer" }, expect: { decision: "allow" } },
+        { name: "nobody's", call, expect: { decision: "allow" } },
+      ],
+    },
+    "acme",
+  );
+  if (!read.ok) throw new Error("not read");
+  expect(runCases(read.cases, { ...runner, set: agents }).map(({ name, passed }) => [name, passed])).toEqual([
+    ["its key", true],
+    ["its word", true],
+    ["the case's word", true],
+    ["nobody's", true],
+  ]);
+});
+
 test("cases that hold", () => {
   const small = { tool: "payments.charge", args: { amount: 10 } };
   const results = run(

@@ -12,6 +12,7 @@ import {
 import { shapeProblem } from "../document/json-shape.ts";
 import { isRecord, newNotes, refuse, shown, under, type Notes, type Problem } from "../document/problems.ts";
 import { parseDuration } from "../document/units.ts";
+import { agentOf } from "./agent.ts";
 import { policyBounds } from "./bounds.ts";
 import { parseMoment } from "./condition/clock.ts";
 import type { Shape } from "./condition/shape.ts";
@@ -134,6 +135,8 @@ function readCall(
   if (field(fields, "now") !== undefined && at === undefined)
     refuse(notes, under(path, "now"), "is no instant", "like 2026-03-01T08:00:00Z");
   if (!isRecord(labels)) refuse(notes, under(path, "labels"), `must be a mapping, not ${shown(labels)}`);
+  const principal = text("principal", "user:somebody");
+  const context = field(fields, "context") ?? {};
   const subject: Subject = {
     tenant: own,
     project: text("project", "default"),
@@ -149,12 +152,12 @@ function readCall(
         Object.entries(labels).map(([name, label]) => [name, readText(label, `${path}.labels`, words, notes) ?? ""]),
       ),
     },
-    agent: text("agent", ""),
+    agent: text("agent", agentOf(principal, context)),
     principal: {
-      name: text("principal", "user:somebody"),
+      name: principal,
       roles: readTexts(field(fields, "roles"), under(path, "roles"), notes),
     },
-    context: field(fields, "context") ?? {},
+    context,
     attached: readTexts(field(fields, "attached"), under(path, "attached"), notes).map((reference) => ({
       tenant: own,
       reference,
