@@ -23,7 +23,7 @@ export function readTranscript(lines: readonly string[]): readonly Step[] {
     const last = steps.at(-1);
     if (line.startsWith(prompt)) {
       const commandLines = [line];
-      const heredoc = /<<-?\s*'?(\w+)'?/.exec(line)?.[1];
+      const heredoc = /<<-?\s*'?([A-Z]\w*)'?/.exec(line)?.[1];
       const goesOn = (): boolean => {
         if (heredoc !== undefined) return commandLines.at(-1)?.trim() !== heredoc;
         const quotes = commandLines.join("\n").match(/'/g)?.length ?? 0;
