@@ -29,8 +29,8 @@ describe("every command that is named exists, with its flags", () => {
   });
 });
 
-/** As many at once as the smallest machine has cores. */
-const inTurn = turns(2);
+/** One more than the smallest machine has cores: a page also waits, for leases and for time-outs. */
+const inTurn = turns(3);
 
 describe.concurrent("every page can be played", { timeout: pageMsMax }, () => {
   test.for(allPages().filter((page) => isPlayed(partsOf(page))))("%s", async (page, context) => {

@@ -1,16 +1,29 @@
 // A shell in a folder of its own, as a reader of the docs has it: `signalbox` is the built command line, and nobody else's ports are used.
 import { spawn } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { startNode } from "../support/processes.ts";
+import { signalboxBin } from "../support/stack.ts";
 
 export const repo = fileURLToPath(new URL("../..", import.meta.url));
-const bin = join(repo, "packages/runtime/bin/signalbox.js");
+const builtProgram = join(repo, "packages/runtime/dist/cli/program.js");
 
 /** What a page may say of ports; the shell has its own in their place. */
 const shownPorts = { http: "127.0.0.1:8080", grpc: "127.0.0.1:9090", receiver: "127.0.0.1:8090" } as const;
@@ -45,13 +58,16 @@ export interface Shell {
 
 export async function openShell(): Promise<Shell> {
   const place = mkdtempSync(join(tmpdir(), "signalbox-docs-"));
-  const ports = await freePorts();
+  const [ports, commands] = await Promise.all([freePorts(), warmCommands()]);
   const folder = furnish(place);
   const bash = spawn("bash", ["--noprofile", "--norc", "-s"], {
     cwd: folder,
     detached: true,
     stdio: ["pipe", "ignore", "ignore", "pipe"],
     env: environment(place, folder, {
+      DOCS_NODE: process.execPath,
+      DOCS_BIN: signalboxBin,
+      DOCS_COMMANDS: commands,
       DOCS_PORTS: `--port ${portOf(ports.http)} --grpc-port ${portOf(ports.grpc)}`,
       // Where programs go that are not told otherwise.
       SIGNALBOX_WORKER_ADDRESS: ports.grpc,
@@ -108,21 +124,37 @@ export async function openShell(): Promise<Shell> {
   };
 }
 
+let warm: Promise<string> | undefined;
+
+/** The port of the one command line that all shells use; it goes with this process. @throws Error that says to build first */
+function warmCommands(): Promise<string> {
+  if (!existsSync(builtProgram)) throw new Error("pages run the built command line: run `npm run build` first");
+  return (warm ??= startWarm());
+}
+
+async function startWarm(): Promise<string> {
+  const { nextLine, process: child } = startNode([join(import.meta.dirname, "command-server.ts")]);
+  const port = await nextLine();
+  // It ends with this process, and must not keep it.
+  child.unref();
+  for (const stream of [child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref();
+  return port;
+}
+
 /** The folder looks like the repository to whoever stands in it, with examples that may be changed. */
 function furnish(place: string): string {
   const folder = join(place, "signalbox");
   const shims = join(place, "bin");
   for (const one of [folder, shims, join(place, "logs"), join(place, "home")]) mkdirSync(one);
-  for (const name of ["packages", "node_modules", "clients", "package.json"]) symlinkSync(join(repo, name), join(folder, name));
+  for (const name of ["packages", "node_modules", "clients", "package.json"])
+    symlinkSync(join(repo, name), join(folder, name));
   cpSync(join(repo, "examples"), join(folder, "examples"), { recursive: true });
   const shim = (name: string, text: string): void => {
     writeFileSync(join(shims, name), `#!/bin/sh\n${text}\n`);
     chmodSync(join(shims, name), 0o755);
   };
-  shim(
-    "signalbox",
-    `[ "$1" = dev ] && { shift; set -- dev $DOCS_PORTS "$@"; }\nexec '${process.execPath}' '${bin}' "$@"`,
-  );
+  copyFileSync(join(import.meta.dirname, "commands-in.sh"), join(shims, "signalbox"));
+  chmodSync(join(shims, "signalbox"), 0o755);
   shim("npx", `[ "$1" = signalbox ] || { echo "npx of $1 is not meant here" >&2; exit 127; }\nexec "$@"`);
   return folder;
 }
@@ -154,19 +186,29 @@ type Ports = Readonly<Record<PortName, string>>;
 
 const portOf = (address: string): string => address.slice(address.lastIndexOf(":") + 1);
 
+/** Below the ports that the kernel gives to whoever asks for any: nobody gets one of these by chance between two looks. */
+const portsBelow = 32_000;
+const portsAbove = 20_000;
+let nextPort = portsAbove + (process.pid % (portsBelow - portsAbove));
+
 async function freePorts(): Promise<Ports> {
   const names = Object.keys(shownPorts) as PortName[];
-  const servers = names.map(() => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) =>
-          server.once("error", reject).listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)),
-        ),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return Object.fromEntries(names.map((name, index) => [name, `127.0.0.1:${ports[index]}`])) as Ports;
+  const ports = {} as Record<PortName, string>;
+  for (const name of names) ports[name] = `127.0.0.1:${await freePort()}`;
+  return ports;
+}
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    nextPort = nextPort + 1 < portsBelow ? nextPort + 1 : portsAbove;
+    const port = nextPort;
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) =>
+      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)),
+    );
+    if (isFree) await new Promise((resolve) => server.close(resolve));
+    if (isFree) return port;
+  }
 }
 
 function realPorts(command: string, ports: Ports): string {

@@ -4,6 +4,7 @@ import type { EditedArgs } from "../call/machine.ts";
 import { isParked, isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import { LedgerUnavailable, type GuardedWrite, type Ledger } from "../ledger/port.ts";
+import { agentOf } from "../policy/agent.ts";
 import type { Judgement } from "../policy/decide.ts";
 import { missingPermissions } from "../policy/permission.ts";
 import type { ToolVersion } from "../registry/types.ts";
@@ -41,7 +42,6 @@ import { placeOf } from "./place.ts";
 import type { Chance, Hash, Meters } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
 import { admitOrAnswer, cacheKeyOf } from "./result-cache.ts";
-import { agentOf } from "./subject.ts";
 import { offError } from "./switches.ts";
 import { waitAtMost } from "./waiters.ts";
 
