@@ -262,6 +262,14 @@ describe("what each command prints", () => {
     await json("tenants resume", "acme", "--platform");
   });
 
+  test("limits and usage", async () => {
+    await json("limits set", "tool", "pay", "--per-minute", "6000", "--burst", "1000");
+    await json("limits set", "tenant", "--executions-per-day", "100000", "--time-zone", "Europe/Paris");
+    await json("limits list");
+    await json("limits remove", "tool", "pay");
+    await json("usage", "--by", "tenant,project,tool,day");
+  });
+
   test("an error, made by the runtime and made here", async () => {
     for (const [name, args] of [
       ["an error of the runtime", ["tools", "show", "nope"]],

@@ -9,6 +9,8 @@ import { files } from "./files.ts";
 import type { FilesClient } from "./files.ts";
 import { governance } from "./governance.ts";
 import type { GovernanceClient } from "./governance.ts";
+import { metering } from "./limits.ts";
+import type { MeteringClient } from "./limits.ts";
 import { lister } from "./paged.ts";
 import type { Lister } from "./paged.ts";
 import { retryDefaults, retrySettings } from "./retry.ts";
@@ -54,7 +56,7 @@ export interface ClientOptions {
 }
 
 /** @typeParam Tools maps names of tools to `{ input, output }`; then `invoke` and `stream` take nothing else */
-export interface Client<Tools extends ToolMap<Tools> = AnyTools> extends GovernanceClient, CallsClient<Tools> {
+export interface Client<Tools extends ToolMap<Tools> = AnyTools> extends GovernanceClient, MeteringClient, CallsClient<Tools> {
   readonly tools: ToolsClient;
   readonly files: FilesClient;
   readonly tenants: TenantsClient;
@@ -100,6 +102,7 @@ export function createClient<Tools extends ToolMap<Tools> = AnyTools>(options: C
     ...calls<Tools>(ask, ports, callStreams(ports, settings)),
     ...administration(ask),
     ...governance(ask),
+    ...metering(ask),
     tools: tools(ask),
     files: files(ask),
     tenants: tenants(ask),

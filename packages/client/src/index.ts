@@ -96,6 +96,21 @@ export type {
   OpenAiToolMessage,
   ToolCallOptions,
 } from "./model-tools.ts";
+export type {
+  Limit,
+  LimitQuery,
+  LimitScope,
+  LimitsClient,
+  LimitTarget,
+  MeteringClient,
+  NewLimit,
+  Quotas,
+  Rate,
+  UsageGroup,
+  UsagePage,
+  UsageQuery,
+  UsageRow,
+} from "./limits.ts";
 export type { Lister, Paged, PagedEvents } from "./paged.ts";
 export { retryDefaults } from "./retry.ts";
 export type { RetryOptions, RetrySettings } from "./retry.ts";

@@ -55,6 +55,22 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "signalbox keys revoke key_01M8…",
   ],
   grants: ["signalbox grants create --subject service:checkout --permission tool:invoke:payments.charge"],
+  limits: [
+    "signalbox limits set tool payments.charge --per-minute 300 --burst 50",
+    "signalbox limits set tenant --executions-per-day 10000 --time-zone Europe/Paris",
+    "signalbox limits list",
+  ],
+  "limits set": [
+    "signalbox limits set tool payments.charge --per-minute 300 --burst 50",
+    "signalbox limits set principal '*' --per-minute 60 --burst 10",
+    "signalbox limits set project shop --concurrent 20 --queue-depth 200",
+    "signalbox limits set tenant --executions-per-day 10000 --tenant acme --platform",
+  ],
+  usage: [
+    "signalbox usage",
+    "signalbox usage --by project,day --from 2026-01-01 --to 2026-01-31",
+    "signalbox usage --by tenant --tenant '*' --platform --json",
+  ],
   workers: ["signalbox workers list --watch"],
   status: ["signalbox status", "signalbox status --watch", "signalbox status --json"],
   audit: ["signalbox audit list --call exec_01M8…", "signalbox audit verify", "signalbox audit verify --local"],

@@ -43,6 +43,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
       return "ask an administrator for a key with that scope: signalbox keys create";
     if (context.details["reason"] === "tenant_suspended")
       return "whoever runs the runtime can resume it: signalbox tenants resume <tenant> --platform";
+    if (context.details["reason"] === "over_operator_limit") return "see what the operator has set: signalbox limits list";
     if (context.details["reason"] === "operator_only") return "speak as the platform's operator: add --platform";
     // A vote that was refused says so with a reason; what is missing then is another person, or a role.
     if (context.approvalId !== undefined && typeof context.details["reason"] === "string") {
@@ -90,7 +91,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   approval_closed: showApproval(showCall),
   conflict: showApproval("look at what is there now, then decide again"),
   rate_limited: "wait a moment and try again",
-  quota_exceeded: "wait for the quota's next period, or ask an administrator to raise it",
+  quota_exceeded: "wait for the quota's next period, or ask an administrator to raise it: signalbox limits list",
   queue_full: "wait until calls have ended: signalbox calls list --status queued",
   timeout: ({ details, executionId }) =>
     details["may_have_executed"] === true

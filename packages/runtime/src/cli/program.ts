@@ -11,12 +11,14 @@ import { addHelp } from "./commands/help.ts";
 import { addGrants } from "./commands/grants.ts";
 import { addInit } from "./commands/init.ts";
 import { addKeys } from "./commands/keys.ts";
+import { addLimits } from "./commands/limits.ts";
 import { addPolicies } from "./commands/policies.ts";
 import { addProjects } from "./commands/projects.ts";
 import { addRun } from "./commands/run.ts";
 import { addStatus } from "./commands/status.ts";
 import { addTenants } from "./commands/tenants.ts";
 import { addTools } from "./commands/tools.ts";
+import { addUsage } from "./commands/usage.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -39,7 +41,7 @@ const epilogue = `
 Where it connects:
   --url and --key, or SIGNALBOX_URL and SIGNALBOX_KEY, or the nearest
   .signalbox/client.json in this folder or above (\`signalbox dev\` writes one).
-  With --platform (tenants, policies, tools, freeze) it speaks as the platform's operator:
+  With --platform (tenants, policies, limits, tools, freeze) it speaks as the platform's operator:
   SIGNALBOX_PLATFORM_KEY, or platform_key of that file.
 
 ${exitCodesHelp}`;
@@ -95,12 +97,14 @@ function buildProgram(io: Io, result: Result, json: boolean): Command {
     addTools,
     addPolicies,
     addFreeze,
+    addLimits,
     addTenants,
     addProjects,
     addKeys,
     addGrants,
     addStatus,
     addWorkers,
+    addUsage,
     addAudit,
     addWebhooks,
   ])
