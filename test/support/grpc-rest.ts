@@ -1,6 +1,7 @@
 // What tests ask through REST, asked through gRPC: the rpc that stands for the route, its answer told as REST would tell it.
 import { fromBinary } from "@bufbuild/protobuf";
 import type { DescMethod } from "@bufbuild/protobuf";
+import type { Metadata } from "@grpc/grpc-js";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { errorTable, isErrorCode, stringifyWithBigInts } from "@signalbox/protocol";
@@ -175,6 +176,7 @@ function replyOf(rpc: DescMethod, { messages, initial, status }: Answered): Repl
   const headers = {
     "x-request-id": String(requestId),
     ...(replayed === undefined ? {} : { "idempotency-replayed": String(replayed) }),
+    ...rateLimitIn(initial),
     ...(http === 202 && rpc.name === "Invoke" ? { location: `/v1/executions/${body.execution_id ?? ""}` } : {}),
   };
   return { status: http, headers, text, body };
@@ -238,10 +240,16 @@ function refusalOf(code: number, details: string, trailers: Answered["status"]["
       "grpc-status": String(code),
       "x-request-id": String(error["request_id"]),
       ...(after === undefined ? {} : { "retry-after": String(after) }),
+      ...rateLimitIn(trailers),
     },
     text,
     body: parsed(text),
   };
+}
+
+function rateLimitIn(metadata: Metadata): Record<string, string> {
+  const names = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"];
+  return Object.fromEntries(names.flatMap((name) => metadata.get(name).map((value) => [name, String(value)])));
 }
 
 /** Reads a `google.rpc.Status` by its field numbers. */

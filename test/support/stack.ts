@@ -84,6 +84,7 @@ export interface Stack {
   readonly adminKey: string;
   /** As whoever runs the machine: the key of tenant `platform` in the client file. */
   readonly operator: Rest;
+  readonly operatorKey: string;
   /** The running runtime, or the last one. */
   readonly runtime: Child;
   url(): string;
@@ -206,6 +207,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     admin,
     adminKey,
     operator: as(operatorKey),
+    operatorKey,
     get runtime() {
       return current();
     },

@@ -136,11 +136,20 @@ function boundedDetails(details: Readonly<Record<string, unknown>> | undefined):
 function errorHeaders(code: ErrorCode, details: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const { http } = errorTable[code];
   if (http === 401) return { "www-authenticate": 'Bearer realm="signalbox"' };
+  return { ...retryHeader(code, details), ...rateLimitHeaders(limitMet(code, details)) };
+}
+
+function retryHeader(code: ErrorCode, details: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const afterS = retryAfterS(code, details);
-  const after = afterS === undefined ? {} : { "retry-after": String(afterS) };
+  return afterS === undefined ? {} : { "retry-after": String(afterS) };
+}
+
+/** The limit that a refusal is about, where its details tell how it stands. */
+export function limitMet(code: ErrorCode, details: Readonly<Record<string, unknown>>): RateStanding | undefined {
   const { limit, remaining, reset_s: resetS } = details;
-  if (http !== 429 || typeof limit !== "number" || typeof remaining !== "number" || typeof resetS !== "number") return after;
-  return { ...after, ...rateLimitHeaders({ limit, remaining, resetS }) };
+  if (errorTable[code].http !== 429) return undefined;
+  if (typeof limit !== "number" || typeof remaining !== "number" || typeof resetS !== "number") return undefined;
+  return { limit, remaining, resetS };
 }
 
 /** How a limit stands that the request has met. */

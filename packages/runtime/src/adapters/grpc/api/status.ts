@@ -3,7 +3,7 @@ import { Metadata } from "@grpc/grpc-js";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { errorTable } from "@signalbox/protocol";
 import { ErrorDetailSchema } from "@signalbox/protocol/v1/shared";
-import { retryAfterS } from "../../http/errors.ts";
+import { limitMet, rateLimitHeaders, retryAfterS } from "../../http/errors.ts";
 import type { ToldError } from "../../http/errors.ts";
 import { oneLine } from "../status-text.ts";
 import { apiLimits } from "./limits.ts";
@@ -29,6 +29,7 @@ export function endingOf(told: ToldError, onStray: OnStray): Ending {
   metadata.set("signalbox-error-code", error.code);
   const afterS = retryAfterS(row, error.details);
   if (afterS !== undefined) metadata.set("retry-after", String(afterS));
+  for (const [name, value] of Object.entries(rateLimitHeaders(limitMet(row, error.details)))) metadata.set(name, value);
   metadata.set("grpc-status-details-bin", rpcStatus(code, details, boundedDetail(told, onStray)));
   return { code, details, metadata };
 }

@@ -10,7 +10,7 @@ import { recordJson } from "../../http/views/executions.ts";
 import { askOf, headOf } from "./ask.ts";
 import type { ApiDoorParts, Exchange } from "./exchange.ts";
 import { readMessage } from "./read.ts";
-import { replayedHeader } from "./unary.ts";
+import { headersBeside } from "./unary.ts";
 import { writeMessage } from "./write.ts";
 
 export async function answerInvokeStream(door: ApiDoorParts, exchange: Exchange): Promise<void> {
@@ -21,10 +21,10 @@ export async function answerInvokeStream(door: ApiDoorParts, exchange: Exchange)
   if (values["mode"] === "async")
     throw faultAt("body", "/mode", "const", "does not go with a stream; use Invoke, then FollowExecution");
   const request = invokeRequest(values, head);
-  const { call, replayed } = await door.service.invoke(asked, { ...request, mode: "async" });
+  const { call, replayed, rate } = await door.service.invoke(asked, { ...request, mode: "async" });
   exchange.executionId = call.callId;
   const follower = await door.service.follow(asked, call.callId, 0, { answering: true });
-  const headers = { "signalbox-execution-id": call.callId, ...replayedHeader(replayed) };
+  const headers = { "signalbox-execution-id": call.callId, ...headersBeside({ replayed, rate }) };
   await tell(door, exchange, follower, {
     headers,
     executionId: call.callId,

@@ -1,7 +1,8 @@
 // Rpcs with one request and one answer: the route's own handler, between two messages.
 import type { Call } from "../../../call/types.ts";
+import type { RateStanding } from "../../../corridor/limits.ts";
 import type { Asked, Service } from "../../../service.ts";
-import { toldFailure } from "../../http/errors.ts";
+import { rateLimitHeaders, toldFailure } from "../../http/errors.ts";
 import type { ToldError } from "../../http/errors.ts";
 import type { RequestHead } from "../../http/request-head.ts";
 import { invokeRequest } from "../../http/schemas/executions.ts";
@@ -31,12 +32,13 @@ export async function answerInvoke(door: ApiDoorParts, exchange: Exchange): Prom
   const outcome = await invokeOnce(door.service, asked, values, headOf(exchange.call.metadata));
   exchange.executionId = outcome.call.callId;
   if (outcome.failure !== undefined) exchange.refuse(outcome.failure);
-  else tellAnswer(door, exchange, recordJson(outcome.call), replayedHeader(outcome.replayed));
+  else tellAnswer(door, exchange, recordJson(outcome.call), headersBeside(outcome));
 }
 
 export interface InvokeOutcome {
   readonly call: Call;
   readonly replayed: boolean;
+  readonly rate: RateStanding | undefined;
   /** What a caller is told who waited, where the call did not succeed. */
   readonly failure: ToldError | undefined;
 }
@@ -49,13 +51,14 @@ export async function invokeOnce(
   head: RequestHead,
 ): Promise<InvokeOutcome> {
   const request = invokeRequest(values, head);
-  const { call, progress, replayed } = await service.invoke(asked, request);
+  const { call, progress, replayed, rate } = await service.invoke(asked, request);
   const failed = progress === "settled" && request.mode === "sync" && call.state !== "succeeded";
-  return { call, replayed, failure: failed ? toldFailure(call, asked.requestId) : undefined };
+  return { call, replayed, rate, failure: failed ? toldFailure(call, asked.requestId) : undefined };
 }
 
-export function replayedHeader(replayed: boolean): Readonly<Record<string, string>> {
-  return replayed ? { "idempotency-replayed": "true" } : {};
+/** What stands in headers beside a call's record. */
+export function headersBeside({ replayed, rate }: Pick<InvokeOutcome, "replayed" | "rate">): Readonly<Record<string, string>> {
+  return { ...(replayed ? { "idempotency-replayed": "true" } : {}), ...rateLimitHeaders(rate) };
 }
 
 /** The answer's JSON as the one message of the rpc. */
