@@ -69,15 +69,21 @@ interface Place {
 export interface Conformance {
   /** @throws Error that names the operation and every place at which the exchange is not what the document says */
   check(exchange: Exchange): void;
+  /** The answers that were checked, each as the operation's name and the status: `getTool 200`. */
+  readonly met: ReadonlySet<string>;
 }
 
 /** @param document the API's own, unless a test makes another */
 export function conformanceTo(document: Document = readDocument()): Conformance {
   const places = placesOf(document);
   const compile = compilerFor(document);
+  const met = new Set<string>();
   return {
+    met,
     check(exchange) {
       const problems = problemsOf(document, places, compile, exchange);
+      const name = placeOf(places, exchange)?.operation.operationId;
+      if (name !== undefined) met.add(`${name} ${exchange.status}`);
       if (problems.length === 0) return;
       const { method, path, status, text } = exchange;
       throw new Error(
@@ -156,9 +162,8 @@ function problemsOf(
   compile: Compile,
   exchange: Exchange,
 ): readonly string[] {
-  const { method, path, status } = exchange;
-  const [bare = ""] = path.split("?", 1);
-  const place = places.find((one) => one.method === method && one.pattern.test(bare));
+  const { status } = exchange;
+  const place = placeOf(places, exchange);
   if (place === undefined) return strayProblems(compile, exchange);
   const name = place.operation.operationId;
   const response = resolved(document, place.operation.responses[status]);
@@ -168,6 +173,11 @@ function problemsOf(
   return [...problems, ...(served ? requestProblems(document, compile, place, exchange) : [])].map(
     (problem) => `${name} ${status}: ${problem}`,
   );
+}
+
+function placeOf(places: readonly Place[], { method, path }: Exchange): Place | undefined {
+  const [bare = ""] = path.split("?", 1);
+  return places.find((one) => one.method === method && one.pattern.test(bare));
 }
 
 /** What has no place in the document is not there. */

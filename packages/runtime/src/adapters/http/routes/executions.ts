@@ -118,10 +118,6 @@ const invokeOperation: Operation = {
       headers: ["Idempotency-Replayed", "Location", ...rateHeaders],
     },
     202: json("The call is stored and goes on", execution, "Idempotency-Replayed", "Location", ...rateHeaders),
-    204: {
-      description: "With `stream: true` and a key whose call has ended and been told",
-      headers: ["Idempotency-Replayed", "Location"],
-    },
   },
   errors: [
     "policy_error",
