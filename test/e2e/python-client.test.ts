@@ -1,6 +1,6 @@
 // The Python client, made from the API's document, against a real runtime: what it says is what was asked for, and what it sends
 // again does nothing twice.
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -77,8 +77,10 @@ type Script = (response: ServerResponse) => unknown;
 async function scripted(answers: readonly Script[]) {
   const asked: string[] = [];
   const bodies: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
+    headers.push(request.headers);
     const answer = answers[Math.min(asked.length, answers.length) - 1];
     void text(request).then((body) => {
       bodies.push(body);
@@ -91,7 +93,7 @@ async function scripted(answers: readonly Script[]) {
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
   onTestFinished(close);
-  return { asked, bodies, close, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { asked, bodies, headers, close, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 const html =
@@ -259,6 +261,31 @@ describe("streams", () => {
       expect(gates.entries.slice(before)).toHaveLength(1);
     },
   );
+
+  test("a connection that ends without an end is opened again behind the last event; what is told twice is heard once", async () => {
+    const line = (seq: number, event: string, data: object): string =>
+      `id: ${seq}\nevent: ${event}\ndata: ${JSON.stringify({ seq, ts: "2026-01-02T03:04:05.000Z", data })}\n\n`;
+    const told =
+      (...lines: readonly string[]): Script =>
+      (response) =>
+        response
+          .writeHead(200, { "content-type": "text/event-stream", location: "/v1/executions/exec_1" })
+          .end(lines.join(""));
+    const first = line(1, "stdout", { text: "a" });
+    const { asked, headers, url } = await scripted([
+      told("retry: 1000\n\n", first, line(2, "stdout", { text: "b" })),
+      told(": nothing new\n\n", line(2, "stdout", { text: "b" }), 'id: 4\nevent: gap\ndata: {"from":3,"to":4}\n\n'),
+      told(line(5, "done", { status: "succeeded" })),
+    ]);
+    expect(await step("stream", { url, key: "k", tool: "talk", input: {} })).toEqual([
+      ["stdout", 1, "a"],
+      ["stdout", 2, "b"],
+      ["gap", 4, null],
+      ["done", 5, "succeeded"],
+    ]);
+    expect(asked).toEqual(["POST /v1/executions", ...Array<string>(2).fill("GET /v1/executions/exec_1/stream")]);
+    expect(headers.map((one) => one["last-event-id"])).toEqual([undefined, "2", "4"]);
+  });
 
   test("refusals are told as they are", async ({ here }) => {
     expect(
