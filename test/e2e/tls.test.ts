@@ -8,6 +8,7 @@ import { Worker } from "@signalbox/worker";
 import { Agent, request } from "undici";
 import { signalboxBin } from "../support/stack.ts";
 import { startNode, type Child } from "../support/processes.ts";
+import { step, whyNoPython } from "../support/python.ts";
 
 let folder: string;
 let certFile: string;
@@ -72,6 +73,17 @@ test("both doors speak TLS: a call over https, by a worker over TLS; clear text 
     await running;
     await dispatcher.close();
   }
+});
+
+test("the Python client believes whom it is told to believe, and nobody else", async ({ skip }) => {
+  const missing = whyNoPython();
+  if (missing !== undefined) return skip(missing);
+  const { key_file } = await readyOf(dev("python", "--tls", `${certFile},${keyFile}`));
+  const { key, url } = JSON.parse(readFileSync(key_file, "utf8")) as { key: string; url: string };
+  expect(await step("over_tls", { url, key, ca: certFile })).toEqual({
+    output: { n: 1 },
+    stranger: { code: "unreachable", retryable: false },
+  });
 });
 
 test.each([

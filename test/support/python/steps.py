@@ -1,6 +1,7 @@
 """What the tests of the Python client do in Python: one step a run, its arguments as JSON, its outcome as one line of JSON."""
 
 import json
+import ssl
 import sys
 import typing
 from decimal import Decimal
@@ -147,6 +148,16 @@ def ask(url, method, arguments, key="k", **more):
         return {"answer": next(answer).event if hasattr(answer, "__next__") else answer}
     except SignalboxError as error:
         return {"error": told(error)}
+
+
+def over_tls(url, key, ca):
+    trusting = Client(url, key, tls=ssl.create_default_context(cafile=ca))
+    output = trusting.invoke(tool="echo", input={"n": 1})["output"]
+    try:
+        stranger = Client(url, key).get_status()
+    except SignalboxError as error:
+        stranger = {"code": error.code, "retryable": error.retryable}
+    return {"output": output, "stranger": stranger}
 
 
 def shape():
