@@ -1,4 +1,4 @@
-// `npm run generate:openapi [-- --into <file>]`: writes the API's document from the built runtime's routes.
+// `npm run generate:openapi [-- --into <file>]`: writes the API's document from the built runtime's routes, and what is made of it.
 // @ts-check
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,4 +15,6 @@ if (process.exitCode === 0) {
   const { openApiText } = await import(`${built}openapi/document.js`);
   const { routeTable } = await import(`${built}routes/table.js`);
   writeFileSync(values.into, openApiText(routeTable));
+  // The Python client is made from the document that is kept.
+  if (values.into === kept) await import("./generate-python-client.js");
 }

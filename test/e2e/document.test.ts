@@ -193,6 +193,13 @@ async function access(): Promise<void> {
   await operator.delete(`/v1/tenants/acme/keys/${idOf(more, "key_id")}`);
 }
 
+async function limits(): Promise<void> {
+  await admin.put("/v1/limits", { scope: "tool", subject: "echo", rate: { per_minute: 100_000, burst: 1_000 } });
+  await admin.get("/v1/limits?limit=3");
+  await admin.delete("/v1/limits?scope=tool&subject=echo");
+  await admin.get("/v1/usage");
+}
+
 async function operations(): Promise<void> {
   await admin.get("/v1/audit?limit=100");
   await admin.get("/v1/audit?action=call.settled&from=2020-01-01T00:00:00Z");
@@ -204,7 +211,7 @@ async function operations(): Promise<void> {
 }
 
 test("every operation, with every status that is no error", { timeout: 60_000 }, async () => {
-  for (const part of [executions, people, registry, policies, access, operations]) await part();
+  for (const part of [executions, people, registry, policies, access, limits, operations]) await part();
   const wanted = Object.values(readDocument().paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, responses }) =>
       Object.entries(responses)

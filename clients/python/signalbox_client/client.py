@@ -32,9 +32,13 @@ from .models import (
     Key,
     KeyPage,
     LiftedFreeze,
+    Limit,
+    LimitPage,
     MadeKey,
     MadeTenant,
     MadeWebhook,
+    NewLimitQuotas,
+    NewLimitRate,
     NewTenantAdmin,
     PackageFile,
     Policy,
@@ -53,6 +57,7 @@ from .models import (
     QuarantineResult,
     Readiness,
     RegisteredTool,
+    RemovedLimit,
     RemovedWebhook,
     RolledBackTool,
     RuntimeStatus,
@@ -67,6 +72,8 @@ from .models import (
     ToolPin,
     ToolPinPage,
     ToolVersion,
+    Usage,
+    UsagePage,
     Webhook,
     WebhookPage,
     Worker,
@@ -2347,6 +2354,250 @@ class Client(Transport):
             timeout_s,
         )
         return answer
+
+    def list_limits(
+        self,
+        *,
+        tenant: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> LimitPage:
+        """List the limits that hold for a tenant's calls.
+
+        Its own, what the operator set for it, and the platform's.
+
+        Takes the scope `admin`.
+
+        tenant: For operators: whose calls; without it the operator's own tenant
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        answer: LimitPage = self._send(
+            Request(
+                "GET",
+                "/v1/limits",
+                query={"tenant": tenant, "limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def iter_limits(
+        self,
+        *,
+        tenant: Optional[str] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Limit]:
+        """List the limits that hold for a tenant's calls.
+
+        All of them, page after page.
+
+        Its own, what the operator set for it, and the platform's.
+
+        Takes the scope `admin`.
+
+        tenant: For operators: whose calls; without it the operator's own tenant
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_limits(tenant=tenant, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def put_limit(
+        self,
+        *,
+        scope: Literal["platform", "tenant", "project", "principal", "agent", "tool"],
+        subject: Optional[str] = None,
+        rate: Optional[NewLimitRate] = None,
+        quotas: Optional[NewLimitQuotas] = None,
+        time_zone: Optional[str] = None,
+        tenant: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Limit:
+        """Set a limit.
+
+        It holds from the next request on, and takes the place of what the same side, the operator or the
+        tenant, has said of the same subject. A call must pass all limits that match it. A tenant may not say
+        more than what the operator has set for it.
+
+        Takes the scope `admin`.
+
+        scope: How wide it reaches
+        subject: Which project, principal, agent or tool; `*`: each that has no limit of its own
+        rate: A bucket of calls
+        quotas: Of a tenant or a project
+        time_zone: Where the tenant's day begins, such as `Europe/Paris`; UTC where nobody says
+        tenant: For operators: whose calls; without it the operator's own tenant
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tool_not_found, tenant_not_found, project_not_found, conflict, payload_too_large, internal,
+        ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"scope": scope}
+        body.update(given({
+            "subject": subject,
+            "rate": rate,
+            "quotas": quotas,
+            "time_zone": time_zone,
+        }))
+        answer: Limit = self._send(
+            Request(
+                "PUT",
+                "/v1/limits",
+                query={"tenant": tenant},
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def remove_limit(
+        self,
+        *,
+        scope: Literal["platform", "tenant", "project", "principal", "agent", "tool"],
+        tenant: Optional[str] = None,
+        subject: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> RemovedLimit:
+        """Remove a limit.
+
+        Takes the scope `admin`.
+
+        scope: As it was set
+        tenant: For operators: whose calls; without it the operator's own tenant
+        subject: As it was set; none for the scopes platform and tenant
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        answer: RemovedLimit = self._send(
+            Request(
+                "DELETE",
+                "/v1/limits",
+                query={"tenant": tenant, "scope": scope, "subject": subject},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def get_usage(
+        self,
+        *,
+        tenant: Optional[str] = None,
+        project: Optional[str] = None,
+        tool: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        group_by: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> UsagePage:
+        """Read what calls used.
+
+        A call counts on the day of its tenant on which it was admitted, from the commit on that ends it; so a
+        day is not whole while calls of it are open.
+
+        Takes the scope `usage:read`.
+
+        tenant: For operators: one tenant, or `*` for all; without it the operator's own
+        project: Usage of this project
+        tool: Usage of this tool
+        from_: First day, by the tenant's time zone
+        to: Last day, itself included
+        group_by: Some of `tenant`, `project`, `tool`, `day`, in the order of the answer; empty: one row for
+            all
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        answer: UsagePage = self._send(
+            Request(
+                "GET",
+                "/v1/usage",
+                query={
+                    "tenant": tenant,
+                    "project": project,
+                    "tool": tool,
+                    "from": from_,
+                    "to": to,
+                    "group_by": group_by,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def iter_get_usage(
+        self,
+        *,
+        tenant: Optional[str] = None,
+        project: Optional[str] = None,
+        tool: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        group_by: Optional[str] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Usage]:
+        """Read what calls used.
+
+        All of them, page after page.
+
+        A call counts on the day of its tenant on which it was admitted, from the commit on that ends it; so a
+        day is not whole while calls of it are open.
+
+        Takes the scope `usage:read`.
+
+        tenant: For operators: one tenant, or `*` for all; without it the operator's own
+        project: Usage of this project
+        tool: Usage of this tool
+        from_: First day, by the tenant's time zone
+        to: Last day, itself included
+        group_by: Some of `tenant`, `project`, `tool`, `day`, in the order of the answer; empty: one row for
+            all
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        tenant_not_found, internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.get_usage(
+                tenant=tenant,
+                project=project,
+                tool=tool,
+                from_=from_,
+                to=to,
+                group_by=group_by,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
 
     def list_webhooks(
         self,

@@ -888,6 +888,47 @@ class LiftedFreeze(TypedDict):
     lifted: bool
 
 
+class LimitRate(TypedDict):
+    per_minute: int
+    burst: int
+
+
+class LimitQuotas(TypedDict, total=False):
+    """What is not in it is not limited here."""
+
+    executions_per_day: int
+    cpu_seconds_per_day: int
+    egress_bytes_per_day: int
+    concurrent_executions: int
+    queue_depth: int
+
+
+class Limit(TypedDict):
+    """How much may be asked, and by whom."""
+
+    # Whose calls; `platform`: of every tenant
+    tenant: str
+    # Both hold, side by side
+    set_by: Literal["operator", "tenant"]
+    scope: Literal["platform", "tenant", "project", "principal", "agent", "tool"]
+    # Empty: of the scopes platform and tenant
+    subject: str
+    rate: Optional[LimitRate]
+    # What is not in it is not limited here
+    quotas: LimitQuotas
+    time_zone: Optional[str]
+    changed_at: str
+    changed_by: str
+
+
+class LimitPage(TypedDict):
+    """One page of a list."""
+
+    items: List[Limit]
+    # For the next page; null on the last one
+    next_cursor: Optional[str]
+
+
 class MadeKey(TypedDict):
     """A new key with its secret."""
 
@@ -994,6 +1035,48 @@ class NewKey(_NewKeyRequired, total=False):
     roles: List[str]
     # Never, without it
     expires_at: str
+
+
+class NewLimitRate(TypedDict):
+    """A bucket of calls."""
+
+    # Calls a minute, in the long run
+    per_minute: int
+    # Calls at once
+    burst: int
+
+
+class NewLimitQuotas(TypedDict, total=False):
+    """Of a tenant or a project."""
+
+    # Calls that are admitted on one day
+    executions_per_day: int
+    # CPU time of a day's calls, told when they end
+    cpu_seconds_per_day: int
+    # Bytes that a day's calls send out of boxes
+    egress_bytes_per_day: int
+    # Calls that work at once; the others wait
+    concurrent_executions: int
+    # Calls that wait for a worker
+    queue_depth: int
+
+
+class _NewLimitRequired(TypedDict):
+    # How wide it reaches
+    scope: Literal["platform", "tenant", "project", "principal", "agent", "tool"]
+
+
+class NewLimit(_NewLimitRequired, total=False):
+    """The whole of a limit: what is left out does not hold."""
+
+    # Which project, principal, agent or tool; `*`: each that has no limit of its own
+    subject: str
+    # A bucket of calls
+    rate: NewLimitRate
+    # Of a tenant or a project
+    quotas: NewLimitQuotas
+    # Where the tenant's day begins, such as `Europe/Paris`; UTC where nobody says
+    time_zone: str
 
 
 class NewTenantAdmin(TypedDict, total=False):
@@ -1479,6 +1562,13 @@ class ReleaseRequest(TypedDict, total=False):
     reason: str
 
 
+class RemovedLimit(TypedDict):
+    """What removing came to."""
+
+    # False: there was none
+    removed: bool
+
+
 class RemovedWebhook(TypedDict):
     """A webhook that is gone."""
 
@@ -1920,6 +2010,46 @@ class ToolVersion(TypedDict):
     published_at: str
     published_by: str
     spec: ToolSpec
+
+
+class _UsageRequired(TypedDict):
+    # Calls that were admitted on these days and have ended
+    executions: int
+    succeeded: int
+    failed: int
+    timed_out: int
+    cancelled: int
+    # Also those that were refused before their admission, which are no executions
+    denied: int
+    # Answered with the result of an earlier call
+    cache_hits: int
+    duration_ms: float
+    cpu_ms: float
+    # The largest of one call
+    peak_memory_bytes: int
+    egress_bytes: int
+    input_bytes: int
+    output_bytes: int
+
+
+class Usage(_UsageRequired, total=False):
+    """What calls used; it has the names by which it was grouped."""
+
+    tenant: str
+    project: str
+    tool: str
+    day: str
+
+
+class UsagePage(TypedDict):
+    """One page of usage."""
+
+    items: List[Usage]
+    # For the next page; null on the last one
+    next_cursor: Optional[str]
+    group_by: List[Literal["tenant", "project", "tool", "day"]]
+    # In which the days are; null for all tenants, each of which has its own
+    time_zone: Optional[str]
 
 
 class Vote(TypedDict):
