@@ -11,6 +11,7 @@ const audit = "test/e2e/audit-events.test.ts";
 const badInput = "test/e2e/bad-input.test.ts";
 const reports = "test/e2e/reports-audit.test.ts";
 const approvals = "test/e2e/reports-approvals.test.ts";
+const isolation = "test/isolation/fuzz.test.ts";
 const garbage = "test/e2e/garbage-worker.test.ts";
 
 export const cases: Readonly<Record<string, readonly Place[]>> = {
@@ -28,6 +29,7 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "API-14": [
     [api, "API-14: another tenant's id, an unknown id and no id at all are byte-identical"],
     [api, "API-14: a foreign id cannot be resolved either"],
+    ["test/isolation/no-oracle.test.ts", "API-14, report 218: another tenant's, and nobody's"],
   ],
   "API-17": [[api, "API-17: an output that breaks its schema is the tool's fault"]],
   // Met at both doors: at that of gRPC with its status, and with the code and the fields of its typed detail.
@@ -58,7 +60,12 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "AUD-05": [[audit, "AUD-05: a chain that was recomputed without the key is reported"]],
   "AUD-06": [[reports, "AUD-06: without the key of its audit a runtime does not start"]],
   "AUD-07": [[audit, "AUD-07: the audit is asked by principal, action and time"]],
-  "AUD-09": [["packages/runtime/src/adapters/sqlite/audit-append.test.ts", "AUD-09: neither appending a record nor opening a ledger"]],
+  "AUD-09": [
+    [
+      "packages/runtime/src/adapters/sqlite/audit-append.test.ts",
+      "AUD-09: neither appending a record nor opening a ledger",
+    ],
+  ],
 
   "report 117": [
     [badInput, "report 117: half of a surrogate pair in an output is replaced"],
@@ -70,6 +77,12 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "report 124": [[badInput, "report 124: a schema of 100 000 levels is not registered"]],
   "report 125": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
   "report 127": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
+  "report 215": [[isolation, "reports 215, 218 and 219: nothing of one tenant is met at another"]],
+  "report 218": [
+    ["test/isolation/no-oracle.test.ts", "API-14, report 218: another tenant's, and nobody's"],
+    [approvals, "report 218: another tenant's approval is a 404 like one that nobody has"],
+  ],
+  "report 219": [[isolation, "reports 215, 218 and 219: nothing of one tenant is met at another"]],
   "report 223": [[reports, "report 223: a denial is audited as one"]],
   "report 224": [[approvals, "reports 035, 036, 037, 038 and 224: an expiry is told as one"]],
   "report 225": [[reports, "report 225: arguments that have no hash of their own"]],

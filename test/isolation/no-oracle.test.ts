@@ -133,6 +133,7 @@ describe("cursors", () => {
       "/v1/approvals",
       "/v1/audit",
       "/v1/webhooks:deliveries",
+      "/v1/usage",
     ]) {
       const { status, text } = await world.asks({ method: "GET", path: `${path}?cursor=${world.cursors.get(path)}` });
       expect([path, status]).toEqual([path, 400]);

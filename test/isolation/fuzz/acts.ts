@@ -155,6 +155,8 @@ async function lists(moment: Moment): Promise<void> {
     "/v1/freezes",
     "/v1/status",
     "/v1/tenants",
+    "/v1/limits",
+    "/v1/usage",
   ]);
   const paged = path !== "/v1/status";
   const answer = await tenant.admin(get(paged ? `${path}?limit=${random.pick([1, 25, 100])}` : path));
@@ -262,6 +264,7 @@ const sealedLists: ReadonlySet<string> = new Set([
   "/v1/policies",
   "/v1/audit",
   "/v1/webhooks:deliveries",
+  "/v1/usage",
 ]);
 
 /** What is not asked for by an id: content by its digest, the rest of a list, a name in a filter, a body that names a tenant. */

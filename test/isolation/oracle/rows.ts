@@ -395,6 +395,43 @@ const telling: readonly Row[] = [
   get("/v1/audit", "principal", 200, ({ principal }) => `/v1/audit?principal=${principal}`),
 ];
 
+const setsLimit = (fields: readonly string[], status: number, subject: (ids: Ids) => object): Row =>
+  sends(
+    "PUT",
+    "/v1/limits",
+    fields,
+    status,
+    () => "/v1/limits",
+    (ids) => ({ rate: { per_minute: 600, burst: 600 }, ...subject(ids) }),
+  );
+const liftsLimit = (fields: readonly string[], status: number, query: (ids: Ids) => string): Row => ({
+  route: "DELETE /v1/limits",
+  fields,
+  status,
+  ask: (ids) => ({ method: "DELETE", path: `/v1/limits?${query(ids)}` }),
+});
+
+const limiting: readonly Row[] = [
+  get("/v1/limits", "tenant", 403, ({ tenant }) => `/v1/limits?tenant=${tenant}`),
+  sends(
+    "PUT",
+    "/v1/limits",
+    ["tenant"],
+    403,
+    ({ tenant }) => `/v1/limits?tenant=${tenant}`,
+    () => ({ scope: "tenant", quotas: { queue_depth: 9 } }),
+  ),
+  setsLimit(["scope", "subject"], 404, ({ project }) => ({ scope: "project", subject: project })),
+  setsLimit(["scope", "subject"], 404, ({ tool }) => ({ scope: "tool", subject: tool })),
+  setsLimit(["scope", "subject"], 200, ({ ownName }) => ({ scope: "principal", subject: `user:${ownName}` })),
+  liftsLimit(["tenant"], 403, ({ tenant }) => `scope=tenant&tenant=${tenant}`),
+  liftsLimit(["scope", "subject"], 200, ({ principal }) => `scope=principal&subject=${principal}`),
+  liftsLimit(["scope", "subject"], 200, ({ tool }) => `scope=tool&subject=${tool}`),
+  get("/v1/usage", "tenant", 403, ({ tenant }) => `/v1/usage?tenant=${tenant}`),
+  get("/v1/usage", "project", 200, ({ project }) => `/v1/usage?project=${project}`),
+  get("/v1/usage", "tool", 200, ({ tool }) => `/v1/usage?tool=${tool}`),
+];
+
 export const rows: readonly Row[] = [
   ...calls,
   ...invoking,
@@ -405,6 +442,7 @@ export const rows: readonly Row[] = [
   ...brakes,
   ...access,
   ...telling,
+  ...limiting,
 ];
 
 /** Fields by which nothing is named that somebody else could have: amounts, states, texts of one's own. */
@@ -448,6 +486,10 @@ export const harmless: ReadonlySet<string> = new Set([
   "scopes",
   "expires_at",
   "permissions",
+  "rate",
+  "quotas",
+  "time_zone",
+  "group_by",
   "weight",
   "admin",
   "suspended",

@@ -192,13 +192,17 @@ async function furnish(house: Governed, does: Ask): Promise<Omit<Ids, "tenant">>
     project: "north",
   });
   const grant = await post("/v1/grants", { subject: "user:fellow", permissions: ["tool:invoke:*"] });
-  const worker = house.worker("w-one", { tenant: "acm2", tools: { [tool]: 9 } });
+  for (const name of [tool, "ship-parcel"])
+    await put("/v1/limits", { scope: "tool", subject: name, rate: { per_minute: 6_000, burst: 6_000 } });
+  const worker = house.worker("w-one", { tenant: "acm2", tools: { [tool]: 9, "its-own-one": 9 } });
   house.worker("w-two", { tenant: "acm2", tools: { [tool]: 9 } });
   const invoke = async (name: string, more: object = {}) =>
     String((await post("/v1/executions", { tool: name, input: {}, mode: "async", ...more }))["execution_id"]);
   const settled = await invoke(tool, { idempotency_key: "order-1" });
+  const second = await invoke("its-own-one", { version: "1.0.0" });
   await house.settle();
-  for (const say of [accepted, started, result]) worker.say(say(settled));
+  for (const say of [accepted, started, result]) for (const id of [settled, second]) worker.say(say(id));
+  await house.settle();
   for (const name of [tool, "ship-parcel"]) await post("/v1/freezes", { tool: name });
   const [queued, parked] = [await invoke(tool), await invoke("ship-parcel")];
   await invoke("ship-parcel");
