@@ -7,6 +7,8 @@ const api = "test/e2e/api.test.ts";
 const idempotency = "test/e2e/idempotency.test.ts";
 const cache = "packages/runtime/src/corridor/result-cache.test.ts";
 const cacheAtTheDoors = "test/e2e/result-cache.test.ts";
+const rates = "packages/runtime/src/corridor/limits.test.ts";
+const bucket = "packages/runtime/src/schedule/bucket.test.ts";
 const audit = "test/e2e/audit-events.test.ts";
 const badInput = "test/e2e/bad-input.test.ts";
 const reports = "test/e2e/reports-audit.test.ts";
@@ -55,6 +57,21 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "CCH-04": [[cache, "CCH-04: another version is another question"]],
   "CCH-06": [[cache, "CCH-06: a failure is not kept"]],
   "CCH-07": [[cacheAtTheDoors, "CCH-07: a hundred at once, one run"]],
+
+  // RL-06 is about a store that several runtimes share; there is one runtime, and its buckets are its own.
+  "RL-01": [
+    [rates, "RL-01: 300 a minute and 50 at once"],
+    [bucket, "RL-01: 300 a minute, 50 at once"],
+  ],
+  "RL-02": [
+    [rates, "RL-02: 6 a minute and 1 at once"],
+    [bucket, "RL-02: 6 a minute, 1 at once"],
+  ],
+  "RL-05": [[rates, "RL-05: changed, it holds for the next request"]],
+  "RL-07": [[rates, "RL-07: a refusal leaves no row and no key behind"]],
+  "RL-08": [[rates, "RL-08: a call that exists costs nothing"]],
+  "QT-01": [[rates, "QT-01: three a day: the fourth is refused until the day turns"]],
+  "QT-02": [[rates, "QT-02: two at once: the third waits and is not refused"]],
 
   "AUD-02": [[audit, "AUD-02: one flipped byte of one row"]],
   "AUD-05": [[audit, "AUD-05: a chain that was recomputed without the key is reported"]],

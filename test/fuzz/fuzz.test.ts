@@ -1,9 +1,11 @@
 // Every target for a few seconds: its corpus, then inputs of chance from a seed that is always the same. Longer: npm run fuzz.
+import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { routeTable, writtenPath } from "../../packages/runtime/src/adapters/http/routes/table.ts";
 import { readCorpus } from "./corpus.ts";
 import { seeds } from "./requests.ts";
-import { fuzz } from "./target.ts";
+import { fuzz, target, type Target } from "./target.ts";
 import { targets } from "./targets.ts";
 import { lists } from "./targets/cursors.ts";
 
@@ -20,6 +22,40 @@ test.each(targets)(
   },
   60_000,
 );
+
+describe("what goes wrong is found", () => {
+  const breaking = (check: (input: string) => Promise<void>): Target =>
+    target<string>({
+      name: "none",
+      about: "a target that goes wrong",
+      open: async () => ({
+        inputs: fc.constant("it"),
+        check,
+        write: (input) => Buffer.from(input),
+        read: (bytes) => Buffer.from(bytes).toString(),
+        close: async () => undefined,
+      }),
+    });
+  const foundBy = async (check: (input: string) => Promise<void>) => (await fuzz(breaking(check), { seed, msMax: 50, hangsMs: 200 })).found;
+
+  test("a rule that is broken", async () => {
+    const found = await foundBy(() => Promise.reject(new Error("broken")));
+    expect(found).toEqual({ why: expect.stringContaining("broken"), input: Buffer.from("it") });
+  });
+
+  test("a check that never ends, also where the time is over before", async () => {
+    const found = await foundBy(() => new Promise(() => undefined));
+    expect(found).toEqual({ why: expect.stringContaining("hangs: nothing came of it in 200 ms"), input: Buffer.from("it") });
+  });
+
+  test("a rejection that nobody hears", async () => {
+    const found = await foundBy(async () => {
+      void Promise.reject(new Error("unheard"));
+      await setImmediate();
+    });
+    expect(found?.why).toContain("an unhandled rejection: Error: unheard");
+  });
+});
 
 describe("nothing is left out", () => {
   test("every target has a corpus", async () => {

@@ -1,4 +1,5 @@
 // What is fuzzed, and how: inputs out of a corpus and of chance, each held to a rule, for as long as there is time.
+import { setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { readCorpus, type CorpusFile } from "./corpus.ts";
 
@@ -41,8 +42,11 @@ export interface Found {
 export interface Budget {
   readonly seed: number;
   readonly msMax: number;
+  /** What a check may take until it is taken for one that hangs; requests have shorter deadlines of their own. */
+  readonly hangsMs?: number;
 }
 
+const hangsAfterMs = 60_000;
 /** Memory that a target may leave behind when it is over and swept, above what it found. */
 const leftBehindBytesMax = 200 * 1024 * 1024;
 
@@ -56,7 +60,8 @@ export function within(cpuMsMax: number, work: () => void): void {
 }
 
 /** The corpus first, then chance until the time is over; the first input that breaks a rule ends it. */
-export async function fuzz(one: Target, { seed, msMax }: Budget): Promise<Outcome> {
+export async function fuzz(one: Target, budget: Budget): Promise<Outcome> {
+  const { seed, hangsMs = hangsAfterMs } = budget;
   const session = await one.open();
   const stray: unknown[] = [];
   const gather = (reason: unknown): void => void stray.push(reason);
@@ -66,11 +71,11 @@ export async function fuzz(one: Target, { seed, msMax }: Budget): Promise<Outcom
   try {
     const corpus = await readCorpus(one.name);
     for (const file of corpus) {
-      const why = await broken(session, session.read(file.bytes));
+      const why = await broken(session, session.read(file.bytes), hangsMs);
       replayed++;
       if (why !== undefined) return { seed, replayed, runs: 0, found: { why, input: file } };
     }
-    const outcome = await byChance(session, { seed, msMax });
+    const outcome = await byChance(session, { ...budget, hangsMs });
     const [first] = stray;
     const why = outcome.why ?? (first === undefined ? undefined : `an unhandled rejection: ${reasonOf(first)}`);
     const found = why === undefined ? undefined : { why, input: outcome.input };
@@ -84,12 +89,14 @@ export async function fuzz(one: Target, { seed, msMax }: Budget): Promise<Outcom
 
 async function byChance(
   session: Session<unknown>,
-  { seed, msMax }: Budget,
+  { seed, msMax, hangsMs }: Required<Budget>,
 ): Promise<{ readonly runs: number; readonly why: string | undefined; readonly input: Uint8Array }> {
   let runs = 0;
+  let last: { readonly input: unknown; readonly why: Promise<string | undefined> } | undefined;
   const property = fc.asyncProperty(session.inputs, async (input) => {
     runs++;
-    const why = await broken(session, input);
+    last = { input, why: broken(session, input, hangsMs) };
+    const why = await last.why;
     if (why !== undefined) throw new Error(why);
   });
   const report = await fc.check(property, {
@@ -99,17 +106,25 @@ async function byChance(
     // A run that is over in time is a good one; it is no failure that there was time for more.
     markInterruptAsFailure: false,
   });
-  if (!report.failed || report.counterexample === null) return { runs, why: undefined, input: new Uint8Array(0) };
+  if (!report.failed || report.counterexample === null) {
+    // The one that time ran out over is waited for too: it is still at work, and may be the one that hangs.
+    const why = await last?.why;
+    return { runs, why, input: why === undefined ? new Uint8Array(0) : session.write(last?.input) };
+  }
   const [input] = report.counterexample;
-  return { runs, why: (await broken(session, input)) ?? reasonOf(report.errorInstance), input: session.write(input) };
+  return { runs, why: (await broken(session, input, hangsMs)) ?? reasonOf(report.errorInstance), input: session.write(input) };
 }
 
-async function broken(session: Session<unknown>, input: unknown): Promise<string | undefined> {
+async function broken(session: Session<unknown>, input: unknown, hangsMs: number): Promise<string | undefined> {
+  const late = new AbortController();
+  const hangs = setTimeout(hangsMs, `hangs: nothing came of it in ${hangsMs} ms`, { signal: late.signal });
   try {
-    await session.check(input);
-    return undefined;
+    return await Promise.race([Promise.resolve(session.check(input)).then(() => undefined), hangs]);
   } catch (error) {
     return reasonOf(error);
+  } finally {
+    late.abort();
+    hangs.catch(() => undefined);
   }
 }
 

@@ -30,6 +30,9 @@ export const lists: readonly string[] = [
   "/v1/grants",
   "/v1/projects",
   "/v1/tenants",
+  "/v1/limits",
+  "/v1/usage",
+  "/v1/usage?group_by=tool,day",
   "/v1/webhooks",
   "/v1/webhooks:deliveries",
   "/v1/audit",
@@ -101,6 +104,7 @@ async function fill(house: House): Promise<void> {
     await house.json("POST", "/v1/grants", { subject: `user:g${n}`, permissions: ["tool:invoke:mirror"] });
     await house.json("POST", "/v1/keys", { label: `k${n}`, principal: `user:k${n}`, scopes: ["calls:read"] });
     await house.json("PUT", `/v1/projects/p${n}`, { environment: "staging" });
+    await house.json("PUT", "/v1/limits", { scope: "project", subject: `p${n}`, rate: { per_minute: 60, burst: 10 } });
     const tool = ["mirror", "asked", "pay"][n];
     if (tool === undefined) continue;
     await house.json("POST", `/v1/tools/${tool}/pin`, { version: "1.0.0" });
