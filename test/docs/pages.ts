@@ -10,7 +10,7 @@ import { isTerminal } from "./page.ts";
 const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "clients/python/README.md"];
 
 /** Pages that others name already. */
-const coming = ["docs/comparison.md", "docs/rate-limits.md"];
+const coming = ["docs/comparison.md"];
 
 /** Paths from the root of the repository. */
 export function allPages(): readonly string[] {
