@@ -102,6 +102,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     meters.observe("ledger_commit_seconds", commit.ms / 1000);
     meters.observe("ledger_batch_size", commit.units);
   });
+  let begun: Runtime | undefined;
   try {
     // The only process that writes it; sandbox workers read.
     const store = await DiskStore.open(folder.storeFolder);
@@ -127,6 +128,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       switches: switchesOf(options, log),
       ...retentionOf(options),
     });
+    begun = runtime;
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
     await takeFolders(runtime, store, options, log);
@@ -147,6 +149,8 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     const boxes = startBoxes(options, { address: parts.grpc.loopbackAddress, key: keys.boxes, folder, log, onWatched });
     return running({ ...all, boxes });
   } catch (error) {
+    // Its timers would keep the process from ending.
+    await begun?.stop();
     await ledger.close();
     throw error;
   }
