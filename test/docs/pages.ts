@@ -9,9 +9,6 @@ import { isTerminal } from "./page.ts";
 
 const topPages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "clients/python/README.md"];
 
-/** Pages that others name already. */
-const coming = ["docs/comparison.md"];
-
 /** Paths from the root of the repository. */
 export function allPages(): readonly string[] {
   const inDocs = readdirSync(join(repo, "docs")).filter((name) => name.endsWith(".md"));
@@ -28,7 +25,6 @@ export function readRepo(path: string): string | undefined {
 
 /** The text of a page, or true for whatever else is there. */
 export function thereInRepo(path: string): string | true | undefined {
-  if (coming.includes(path)) return true;
   return existsSync(join(repo, path)) ? (path.endsWith(".md") ? readRepo(path) : true) : undefined;
 }
 
