@@ -22,6 +22,9 @@ const test = plainTest.extend<{ readonly here: { readonly url: string; readonly 
   },
 });
 
+/** Every step is a process of its own, on a machine with others at work. */
+const patient = { timeout: 90_000 };
+
 const gates = createGates();
 let stack: Stack;
 
@@ -108,7 +111,7 @@ const trickle: Script = (response) => {
   response.on("close", () => clearInterval(timer));
 };
 
-describe("calls", () => {
+describe("calls", patient, () => {
   test("whole numbers keep their digits on both ways", async ({ here }) => {
     const input = { order: 9007199254740993n, far: 98765432109876543210n, small: 7, half: 0.5, text: "grüße" };
     expect(await step("invoke", { ...here, tool: "echo", input })).toEqual({
@@ -194,7 +197,7 @@ describe("calls", () => {
   });
 });
 
-describe("the examples", () => {
+describe("the examples", patient, () => {
   const example = (name: string): string =>
     fileURLToPath(new URL(`../../clients/python/examples/${name}`, import.meta.url));
 
@@ -213,7 +216,7 @@ describe("the examples", () => {
   });
 });
 
-describe("the other operations", () => {
+describe("the other operations", patient, () => {
   test("nulls that mean something arrive, and what is left out is left out", async ({ here }) => {
     expect(await step("administer", here)).toEqual([["made by Python"], true, "deny", null]);
   });
@@ -232,7 +235,7 @@ describe("the other operations", () => {
   });
 });
 
-describe("streams", () => {
+describe("streams", patient, () => {
   const talked = [
     ["start", 1, null],
     ["stdout", 2, "grüße "],
@@ -306,7 +309,7 @@ describe("streams", () => {
   });
 });
 
-describe("what is sent again", () => {
+describe("what is sent again", patient, () => {
   const call = { method: "invoke", arguments: { tool: "count", input: {} } };
   const refusal = (code: string, more: object = {}) => ({
     error: { code, message: "no", type: "runtime", retryable: true, details: {}, request_id: "req_1" },
