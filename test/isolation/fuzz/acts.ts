@@ -81,6 +81,10 @@ async function later(moment: Moment): Promise<void> {
   if (!expectStatus(moment, "async", answer, 200, 202)) return;
   const id = keepCall(moment, answer);
   expectStatus(moment, "read", await moment.app(get(`/v1/executions/${id}`)), 200);
+  const { tenant, random } = moment;
+  // One that has ended, most often: its record has what came out of it.
+  const earlier = random.pick(tenant.calls);
+  expectStatus(moment, "read", await tenant.admin(get(`/v1/executions/${earlier}`)), 200);
   expectStatus(moment, "events", await moment.app(get(`/v1/executions/${id}/events?limit=50`)), 200);
 }
 
