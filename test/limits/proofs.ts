@@ -366,7 +366,7 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     quietMs: [streamKeeper, "and is told once a minute"],
   },
   retryDefaults: {
-    attemptsMax: [client, "it gives up after four times in all"],
+    attemptsMax: [client, "it gives up after twenty times in all"],
     initialDelayMs: [client, "with longer and longer waits"],
     maxDelayMs: [client, "with longer and longer waits"],
     deadlineMs: [client, "but not beyond the deadline"],

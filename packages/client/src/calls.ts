@@ -34,7 +34,8 @@ export interface CallsClient<Tools = AnyTools> {
    * well, or (`mode: "async"`, a parked call, a wait that was too short) to one that has yet to end: `status` tells, and
    * `wait` follows it. It is sent again when that may help, always under one idempotency key (one of its own, if the
    * caller gives none), so that it runs once.
-   * @throws SignalboxApiError when the call was refused or ended otherwise; `executionId` names its record, if there is one
+   * @throws SignalboxApiError when the call was refused or ended otherwise; `executionId` names its record, if there is
+   *   one. With `details.may_have_executed` and no record: ask again with `{ idempotency_key: error.idempotencyKey }`
    */
   readonly invoke: InvokeMethod<Tools>;
   /**
@@ -112,6 +113,7 @@ function making(ask: Ask, ports: TransportPorts, streams: CallStreams): Making {
           path: "/v1/executions",
           bodyText: spliced(ask, body, "input", inputText),
           repeatable: true,
+          idempotencyKey: fields.idempotency_key,
           recordIsFinal: true,
           waitMs: body.wait_ms ?? 0,
         },

@@ -160,10 +160,70 @@ test.each([
   expect(() => createClient({ url: "http://runtime.test", retry })).toThrow(new TypeError(message));
 });
 
-test("it gives up after four times in all", async () => {
-  const { client, seen } = scripted(busy(), busy(), busy(), busy(), done());
+test("it outlasts a runtime that starts again, and gives up after half a minute of waiting", async () => {
+  const restarted = scripted(...Array.from({ length: 9 }, () => busy()), done());
+  await restarted.client.invoke("a.b", {});
+  expect(restarted.waits).toEqual([100, 200, 400, 800, 1_600, 2_500, 2_500, 2_500, 2_500]);
+
+  // 3.1 s of waiting until the sixth try, then 2.5 s each: the next one would begin after 30.6 s.
+  const away = scripted(...Array.from({ length: 30 }, () => busy()));
+  expect((await failure(away.client.status())).code).toBe("draining");
+  expect([away.seen.length, away.waits.reduce((sum, ms) => sum + ms, 0)]).toEqual([16, 28_100]);
+});
+
+test("it gives up after twenty times in all", async () => {
+  const { client, seen } = scriptedWith({ deadlineMs: 600_000 }, ...Array.from({ length: 21 }, () => busy()));
   expect((await failure(client.status())).code).toBe("draining");
-  expect(seen).toHaveLength(4);
+  expect(seen).toHaveLength(20);
+});
+
+const refusedConnection = (): Error =>
+  new TypeError("fetch failed", {
+    cause: Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }),
+  });
+
+test("a call of which nobody knows whether it ran says so, with its key, and is not called worth repeating", async () => {
+  const { client } = scriptedWith({ attemptsMax: 2 }, new TypeError("terminated"), refusedConnection());
+  const error = await failure(client.invoke("a.b", {}));
+  expect(error).toMatchObject({ code: "unreachable", retryable: false, idempotencyKey: "key-1" });
+  expect(error.details).toEqual({ may_have_executed: true });
+  expect(error.message).toBe(
+    `no answer from http://runtime.test/: connect ECONNREFUSED 127.0.0.1:1; it may have run: ask again with the same idempotency_key, "key-1", and it runs once`,
+  );
+});
+
+test("nor is a refusal that comes after a lost answer, or what a proxy says in the runtime's place", async () => {
+  for (const answers of [[new TypeError("terminated"), busy()], [json(504, "<html>"), json(504, "<html>")]]) {
+    const error = await failure(scriptedWith({ attemptsMax: 2 }, ...answers).client.invoke("a.b", {}));
+    expect([error.retryable, error.details["may_have_executed"], error.idempotencyKey]).toEqual([false, true, "key-1"]);
+  }
+});
+
+test("what was never sent, or was refused by the runtime, may be asked anew", async () => {
+  const away = scriptedWith({ attemptsMax: 2 }, refusedConnection(), refusedConnection());
+  const error = await failure(away.client.invoke("a.b", {}));
+  expect([error.retryable, error.details, error.idempotencyKey]).toEqual([true, { never_sent: true }, "key-1"]);
+  const refused = await failure(scriptedWith({ attemptsMax: 1 }, busy()).client.invoke("a.b", {}));
+  expect([refused.retryable, refused.details, refused.idempotencyKey]).toEqual([true, {}, "key-1"]);
+});
+
+test("a lost answer about what may be asked twice leaves it worth repeating; about what makes something new it does not", async () => {
+  const lost = () => scriptedWith({ attemptsMax: 1 }, new TypeError("terminated")).client;
+  expect(await failure(lost().status())).toMatchObject({ retryable: true, idempotencyKey: undefined, details: {} });
+  const made = await failure(lost().keys.create({ label: "", principal: "", scopes: [] }));
+  expect(made).toMatchObject({ retryable: false, details: { may_have_executed: true } });
+  expect(made.message).toMatch(/; it may have been done: look before you ask again$/);
+});
+
+test("a certificate that nobody vouches for is not tried again", async () => {
+  const cause = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+  const { client, seen } = scripted(new TypeError("fetch failed", { cause }));
+  const error = await failure(client.invoke("a.b", {}));
+  expect([error.retryable, error.details, seen.length]).toEqual([
+    false,
+    { never_sent: true, reason: "certificate_not_trusted" },
+    1,
+  ]);
 });
 
 test("an error that belongs to a stored call is not repeated: the key would replay it", async () => {
@@ -250,8 +310,7 @@ test.each([
 });
 
 test("no answer says where and why", async () => {
-  const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:1") });
-  const error = await failure(scripted(refused).client.keys.create({ label: "", principal: "", scopes: [] }));
+  const error = await failure(scripted(refusedConnection()).client.keys.create({ label: "", principal: "", scopes: [] }));
   expect([error.code, error.httpStatus]).toEqual(["unreachable", 0]);
   expect(error.message).toBe("no answer from http://runtime.test/: connect ECONNREFUSED 127.0.0.1:1");
 });

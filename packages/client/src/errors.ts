@@ -13,16 +13,21 @@ export interface ApiErrorFacts {
   /** 0 when no answer came. */
   readonly httpStatus: number;
   readonly retryable: boolean;
-  readonly type?: string;
+  readonly type?: string | undefined;
   readonly details?: Readonly<Record<string, unknown>>;
-  readonly requestId?: string;
-  readonly executionId?: string;
+  readonly requestId?: string | undefined;
+  readonly executionId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   /** The answer's body, as it came. */
-  readonly bodyText?: string;
+  readonly bodyText?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** A refused or failed request. `retryable` says whether repeating the same request can help and is safe. */
+/**
+ * A refused or failed request. `retryable` says whether repeating the same request can help and is safe, even under a
+ * new idempotency key. Of a call whose request may have arrived it is false, and `details.may_have_executed` is true:
+ * ask again with the same key, `client.invoke(tool, input, { idempotency_key: error.idempotencyKey })`, and it runs once.
+ */
 export class SignalboxApiError extends Error {
   override readonly name = "SignalboxApiError";
   readonly code: ErrorCode | ClientErrorCode;
@@ -33,6 +38,8 @@ export class SignalboxApiError extends Error {
   readonly requestId: string | undefined;
   /** Set when the runtime keeps a record of the call that this error is about. */
   readonly executionId: string | undefined;
+  /** Under which an `invoke` or `stream` asked: the caller's own, or the one that the client made. */
+  readonly idempotencyKey: string | undefined;
   readonly bodyText: string | undefined;
 
   constructor(facts: ApiErrorFacts) {
@@ -44,6 +51,7 @@ export class SignalboxApiError extends Error {
     this.details = facts.details ?? {};
     this.requestId = facts.requestId;
     this.executionId = facts.executionId;
+    this.idempotencyKey = facts.idempotencyKey;
     this.bodyText = facts.bodyText;
   }
 }

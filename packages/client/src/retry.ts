@@ -3,23 +3,24 @@ import type { SignalboxApiError } from "./errors.ts";
 
 /** Every field is optional; what is left out keeps its default. */
 export interface RetryOptions {
-  /** How often a request is sent at most, the first time included (4). 1 = never again. */
+  /** How often a request is sent at most, the first time included (20). 1 = never again. */
   readonly attemptsMax?: number;
   /** The first wait; every further one is twice as long, and half of each is chance (200). */
   readonly initialDelayMs?: number;
   /** No wait of our own is longer (5 000). */
   readonly maxDelayMs?: number;
-  /** How long after the first failure the last try may begin; a `Retry-After` beyond it is not waited for (60 000). */
+  /** How long after the first failure the last try may begin; a `Retry-After` beyond it is not waited for (30 000). */
   readonly deadlineMs?: number;
 }
 
 export type RetrySettings = Required<RetryOptions>;
 
+/** Outlast a runtime that starts again: with the longest waits from the sixth on, the deadline ends it and not the count. */
 export const retryDefaults: RetrySettings = {
-  attemptsMax: 4,
+  attemptsMax: 20,
   initialDelayMs: 200,
   maxDelayMs: 5_000,
-  deadlineMs: 60_000,
+  deadlineMs: 30_000,
 };
 
 /** @throws TypeError that names the option which is no such number */

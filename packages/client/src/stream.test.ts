@@ -267,9 +267,14 @@ describe("running a tool", () => {
     expect(new Set(seen.map(({ body }) => body))).toEqual(
       new Set(['{"idempotency_key":"k1","tool":"a.b","input":{"n":1},"stream":true}']),
     );
-    const away = scripted(...[1, 2, 3, 4, 5].map(() => new Error("reset")));
-    expect(await failure(all(away.client.stream({ tool: "a.b" })))).toMatchObject({ code: "unreachable" });
-    expect(away.seen).toHaveLength(4);
+    const away = scripted(...Array.from({ length: 21 }).map(() => new Error("reset")));
+    expect(await failure(all(away.client.stream({ tool: "a.b", idempotency_key: "k" })))).toMatchObject({
+      code: "unreachable",
+      retryable: false,
+      details: { may_have_executed: true },
+      idempotencyKey: "k",
+    });
+    expect(away.seen).toHaveLength(20);
   });
 
   test("an error that belongs to a stored call is its end", async () => {

@@ -4,6 +4,7 @@ import type { AskOptions } from "./ask.ts";
 import type { UntypedRequest } from "./call-types.ts";
 import { apiError } from "./errors.ts";
 import { memberText } from "./json-text.ts";
+import { Losses } from "./lost.ts";
 import { SseReader } from "./stream-lines.ts";
 import type { SseMessage } from "./stream-lines.ts";
 import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
@@ -59,6 +60,7 @@ export function callStreams(ports: TransportPorts, settings: TransportSettings):
         path: "/v1/executions",
         bodyText: spliced(ports, { ...request, stream: true }, "input", inputText),
         repeatable: request.idempotency_key !== undefined,
+        idempotencyKey: request.idempotency_key,
       };
       return once(() => events<Output>(ports, settings, place, first));
     },
@@ -85,6 +87,7 @@ async function* events<Output>(
 ): AsyncGenerator<CallStreamEvent<Output>> {
   const following = { ...settings.retry, attemptsMax: streamLimits.fruitlessTriesMax };
   let request = first;
+  const losses = new Losses({ repeatable: first?.repeatable ?? true, idempotencyKey: first?.idempotencyKey });
   let patience = new Patience(retrySettings(request === undefined ? following : settings.retry, place.retry));
   for (;;) {
     const before = place.seq;
@@ -99,7 +102,8 @@ async function* events<Output>(
     // A refusal that names a record is that call's own end.
     const final = request !== undefined && (!request.repeatable || failed.error.executionId !== undefined);
     const waitMs = final ? undefined : patience.waitMs(failed, ports.monotonicMs(), ports.random());
-    if (waitMs === undefined) throw failed.error;
+    losses.note(failed.error);
+    if (waitMs === undefined) throw losses.told(failed.error, place.executionId || failed.error.executionId);
     await ports.sleep(waitMs, place.signal);
   }
 }

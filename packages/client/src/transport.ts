@@ -1,5 +1,6 @@
 // Sends one request and reads one answer; repeats it only where a repeat cannot do anything twice.
 import { apiError, SignalboxApiError } from "./errors.ts";
+import { detailsOf, isUntrusted, Losses } from "./lost.ts";
 import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
 import type { RetryOptions, RetrySettings } from "./retry.ts";
 
@@ -41,6 +42,8 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** True where a repeat of this request has no second effect. */
   readonly repeatable: boolean;
+  /** What makes an invoke repeatable; errors carry it. */
+  readonly idempotencyKey?: string | undefined;
   /** An answer about a stored call is that call's own end: the same idempotency key would only replay it. */
   readonly recordIsFinal?: boolean;
   /** On top of the request time-out: how long the runtime was asked to wait before it answers. */
@@ -134,7 +137,8 @@ export function unreachable({ url }: TransportSettings, why: string, cause: unkn
     code: "unreachable",
     message: `no answer from ${url}: ${why}`,
     httpStatus: 0,
-    retryable: true,
+    retryable: !isUntrusted(cause),
+    details: detailsOf(cause),
     cause,
   });
 }
@@ -186,15 +190,17 @@ async function attempt(ports: TransportPorts, settings: TransportSettings, reque
  */
 export async function send(ports: TransportPorts, settings: TransportSettings, request: Request): Promise<Answer> {
   const patience = new Patience(retrySettings(settings.retry, request.retry));
+  const losses = new Losses({ repeatable: request.repeatable, idempotencyKey: request.idempotencyKey });
   for (;;) {
     request.signal?.throwIfAborted();
     const { answer, error, retryAfterMs: asked } = await attempt(ports, settings, request);
     if (answer !== undefined) return answer;
     if (error === undefined) throw new Error("an attempt ends with an answer or an error");
     const final = request.recordIsFinal === true && error.executionId !== undefined;
-    if (!request.repeatable || final) throw error;
+    losses.note(error);
+    if (!request.repeatable || final) throw losses.told(error);
     const waitMs = patience.waitMs({ error, retryAfterMs: asked }, ports.monotonicMs(), ports.random());
-    if (waitMs === undefined) throw error;
+    if (waitMs === undefined) throw losses.told(error);
     await ports.sleep(waitMs, request.signal);
   }
 }
