@@ -100,7 +100,7 @@ describe.each(doors)("at the door $name", (door) => {
     const own = door.as(stack, await addTenant(stack.operator, tenant, "user:quinn"));
     await set(operator, { scope: "tenant", quotas: { executions_per_day: 3 }, time_zone: zone }, `?tenant=${tenant}`);
     const looser = await own.put("/v1/limits", { scope: "tenant", quotas: { executions_per_day: 4 } });
-    expect([looser.status, looser.body.error?.details]).toMatchObject([403, { reason: "over_operator_limit", fields: [{ field: "executions_per_day", max: 3 }] }]);
+    expect([looser.status, looser.body.error?.details]).toMatchObject([403, { reason: "over_operator_limit", fields: [{ pointer: "/quotas/executions_per_day", max: 3 }] }]);
     for (let n = 0; n < 3; n++) await good(own.invoke({ tool: "echo", input: { n } }));
     const fourth = await own.invoke({ tool: "echo", input: {} });
     expect([fourth.status, fourth.body.error]).toMatchObject([

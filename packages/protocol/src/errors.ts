@@ -137,3 +137,17 @@ export function errorBody(
 export function isErrorCode(value: string): value is ErrorCode {
   return Object.hasOwn(errorTable, value);
 }
+
+/** One place where a request is at fault; `details.fields` of an error is a list of these. */
+export interface FieldFault {
+  /** RFC 6901 pointer into the body; for query parameters, headers and parts of the path, `/` and their name. */
+  readonly pointer: string;
+  /** JSON Schema's word for the rule that is broken. */
+  readonly keyword: string;
+  /** Goes on where the name of the place ends: "must be …", "is required". */
+  readonly message: string;
+}
+
+export function fieldFault(pointer: string, keyword: string, message: string): FieldFault {
+  return { pointer, keyword, message };
+}

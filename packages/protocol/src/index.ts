@@ -1,6 +1,6 @@
 // The public face of @signalbox/protocol: what crosses between processes, and nothing else.
-export { SignalboxError, errorBody, errorTable, isErrorCode } from "./errors.ts";
-export type { ErrorBody, ErrorCode, ErrorRow, ErrorType } from "./errors.ts";
+export { SignalboxError, errorBody, errorTable, fieldFault, isErrorCode } from "./errors.ts";
+export type { ErrorBody, ErrorCode, ErrorRow, ErrorType, FieldFault } from "./errors.ts";
 export { callIdCharsMax, crockford128, isCallId, makeId, sessionCallId, uuid7Text } from "./ids.ts";
 export type { IdPrefix } from "./ids.ts";
 export { limits } from "./limits.ts";

@@ -130,8 +130,8 @@ function errorObject({ code, message, retryable, bodyText }: SignalboxApiError):
 
 /** Of an invalid request: `fields` that the door refused, `errors` that the tool's schema found, `problems` of a document. */
 function faultLines(details: Readonly<Record<string, unknown>>): readonly string[] {
-  const found = details["fields"] ?? details["errors"] ?? details["problems"];
-  const fields = Array.isArray(found) ? (found as readonly unknown[]) : [];
+  const lists = [details["fields"], details["errors"], details["problems"]].filter((list) => Array.isArray(list));
+  const fields: readonly unknown[] = lists.flat();
   const lines = fields.slice(0, faultsShownMax).flatMap((field) => {
     if (typeof field !== "object" || field === null || !("message" in field)) return [];
     const pointer = "pointer" in field ? String(field.pointer) : "path" in field ? String(field.path) : "";

@@ -92,6 +92,18 @@ test("an error is told with its code, the next step, its faults and the request 
   });
 });
 
+test("what the door refused and what the schema found are both told", async () => {
+  const details = {
+    fields: [{ pointer: "/args", keyword: "format", message: "must match" }],
+    errors: [{ pointer: "/amount", keyword: "type", message: "must be a number" }],
+  };
+  const body = { error: { code: "invalid_input", message: "no", retryable: false, details } };
+  const { url } = await scriptedHttp({ "POST /v1/executions": [{ status: 400, body }] });
+  expect((await cli(["run", "hello.greet"], reaching(url))).err).toContain(
+    "\n  /args: must match\n  /amount: must be a number\n",
+  );
+});
+
 test("what the schema of a tool found is told line by line too", async () => {
   const details = { errors: [{ pointer: "/name", keyword: "required", message: "is required" }] };
   const body = { error: { code: "invalid_input", message: "no", retryable: false, details } };

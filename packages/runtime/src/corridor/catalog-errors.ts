@@ -1,6 +1,9 @@
 // What a caller is told when a name and a version come to nothing that may run.
-import { SignalboxError } from "@signalbox/protocol";
+import { SignalboxError, fieldFault } from "@signalbox/protocol";
 import type { Resolution } from "../registry/resolve.ts";
+
+/** What is neither a version nor a range. */
+export const versionFault = fieldFault("/version", "pattern", "must be a version like 1.2.0 or a range like ^1.2.0");
 
 export type Unresolved = Exclude<Resolution, { readonly ok: true }>;
 
@@ -22,7 +25,7 @@ export function unresolvedError(
   switch (found.reason) {
     case "bad_version":
       return new SignalboxError("invalid_input", `"${version}" is neither a version nor a range like ^1.2.0`, {
-        details: { ...details, fields: ["version"] },
+        details: { ...details, fields: [versionFault] },
       });
     case "quarantined": {
       const what = `${tool}@${found.version.version}`;

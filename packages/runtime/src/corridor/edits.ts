@@ -1,5 +1,5 @@
 // Judges changed arguments as if the call came anew: schema, permission, and every rule, always.
-import { errorBody, limits, utf8Bytes, type ErrorBody } from "@signalbox/protocol";
+import { errorBody, fieldFault, limits, utf8Bytes, type ErrorBody } from "@signalbox/protocol";
 import type { Call } from "../call/types.ts";
 import type { AuditDraft } from "../call/audit-draft.ts";
 import type { PlainWrite } from "../ledger/port.ts";
@@ -43,7 +43,7 @@ export async function judgeEdit(
   const verdict = tool.input.validateInput(readArgs(edit.argsJson));
   if (!verdict.ok) {
     const message = `the changed arguments do not match the input schema of ${call.tool}@${call.version}`;
-    return no(errorBody("invalid_input", message, { errors: verdict.errors, fields: ["args"] }));
+    return no(errorBody("invalid_input", message, { errors: verdict.errors, fields: [fieldFault("/args", "format", "must match the input schema of the tool")] }));
   }
   const holdings = await ports.directory.holdingsByName(call.tenant, call.principal, call.project, now);
   if (holdings === undefined) return no(errorBody("forbidden", `no key of ${call.principal} is valid any more`, { reason: "principal_gone" }));
@@ -65,7 +65,7 @@ export async function judgeEdit(
   const wish = { version, obligations: judgement.obligations, args: verdict.value, lowered: ports.catalog.switches.lowered };
   if (!fitsBox(call, wish)) {
     const message = `the changed arguments need another box than ${call.callId} was admitted to; reject it, and make a new call`;
-    return no(errorBody("invalid_input", message, { fields: ["args"], reason: "other_box" }));
+    return no(errorBody("invalid_input", message, { fields: [fieldFault("/args", "not", "must not need another box")], reason: "other_box" }));
   }
   const accepted = verdict.edits.length === 0 ? edit : hashedArgs(ports.hash, JSON.stringify(verdict.value));
   return {

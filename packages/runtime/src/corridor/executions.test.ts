@@ -141,7 +141,7 @@ describe("resolve", () => {
 
   test("confirm without one takes the late result that there is, and asks for one where there is none", async () => {
     const { callId, say } = await parked();
-    expect(await refusal(corridor.service.resolve(operator, callId, { verdict: "confirm" }))).toMatchObject({ code: "invalid_input", executionId: callId, details: { fields: ["output"] } });
+    expect(await refusal(corridor.service.resolve(operator, callId, { verdict: "confirm" }))).toMatchObject({ code: "invalid_input", executionId: callId, details: { fields: [{ pointer: "/output", keyword: "required", message: expect.any(String) }] } });
     say(result(callId, 1, '{"late":true}'));
     await settled();
     expect(await corridor.service.resolve(operator, callId, { verdict: "confirm" })).toMatchObject({ state: "succeeded", outputJson: '{"late":true}' });

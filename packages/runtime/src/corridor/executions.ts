@@ -1,5 +1,5 @@
 // Calls that exist: read one, list them, cancel one, and a person's word on one whose end is unknown.
-import { scanJson, SignalboxError, limits, utf8Bytes } from "@signalbox/protocol";
+import { fieldFault, scanJson, SignalboxError, limits, utf8Bytes } from "@signalbox/protocol";
 import { isParked, isTerminal, type Call, type CallEvent } from "../call/types.ts";
 import type { Page } from "../ledger/port.ts";
 import type { Asked, CallFollower, ExecutionDetail, ExecutionQuery } from "../service.ts";
@@ -179,7 +179,7 @@ async function confirmedOutput(ports: InvokePorts, row: Call, given: string | un
   if (json === undefined) {
     throw new SignalboxError("invalid_input", "no late result is known for this call; give the result in 'output'", {
       executionId: row.callId,
-      details: { fields: ["output"] },
+      details: { fields: [fieldFault("/output", "required", "is required, for no late result is known")] },
     });
   }
   const { check } = await ports.catalog.factsFor(row);
@@ -188,7 +188,7 @@ async function confirmedOutput(ports: InvokePorts, row: Call, given: string | un
   if (error !== null && given !== undefined) {
     throw new SignalboxError("invalid_input", `this is no result of ${row.tool}@${row.version}: ${error.message}`, {
       executionId: row.callId,
-      details: { fields: ["output"], ...error.details },
+      details: { fields: [fieldFault("/output", "format", `must be a result of ${row.tool}@${row.version}`)], ...error.details },
     });
   }
   const bytes = utf8Bytes(json);

@@ -83,7 +83,7 @@ describe("the tool, before the grant", () => {
     expect((await refusal(corridor.invoke({ version: "9.9.9" }))).details).toEqual({ tool: "pay", version: "9.9.9" });
     await corridor.grant(["tool:invoke:pay"]);
     expect((await refusal(corridor.invoke({ version: "9.9.9" }))).details).toEqual({ tool: "pay", version: "9.9.9", versions: ["2.0.0", "1.2.0", "1.1.0"] });
-    expect(await refusal(corridor.invoke({ version: "newest" }))).toMatchObject({ code: "invalid_input", details: { fields: ["version"] } });
+    expect(await refusal(corridor.invoke({ version: "newest" }))).toMatchObject({ code: "invalid_input", details: { fields: [{ pointer: "/version", keyword: "pattern", message: "must be a version like 1.2.0 or a range like ^1.2.0" }] } });
   });
 
   test.each([

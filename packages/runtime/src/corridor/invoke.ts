@@ -1,5 +1,5 @@
 // The way of a call from the door to its admission: resolve, authorize, validate, decide, reserve, admit, and the wait for its end.
-import { canonicalJson, errorBody, limits, makeId, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
+import { canonicalJson, errorBody, fieldFault, limits, makeId, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
 import type { EditedArgs } from "../call/machine.ts";
 import { isParked, isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
@@ -230,7 +230,7 @@ async function boxFor(ports: InvokePorts, passage: Passage, { obligations }: Jud
   if (version.spec.executor.type !== "sandbox") {
     if (passage.files.length === 0) return noBox;
     throw new SignalboxError("invalid_input", `${version.tool} runs in a worker of its application, and files are mounted in boxes only`, {
-      details: { fields: ["files"] },
+      details: { fields: [fieldFault("/files", "maxItems", "must be empty, for the tool runs in no box")] },
     });
   }
   try {

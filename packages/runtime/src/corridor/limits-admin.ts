@@ -1,5 +1,5 @@
 // Limits as administrators set them: checked against what there is and against the operator's word, stored with their audit record.
-import { limits as shared, SignalboxError } from "@signalbox/protocol";
+import { fieldFault, limits as shared, SignalboxError } from "@signalbox/protocol";
 import { limitBounds } from "../schedule/bounds.ts";
 import { looserThanOperator, type Looser } from "../schedule/looser.ts";
 import { dayQuotaNames } from "../schedule/quotas.ts";
@@ -126,8 +126,8 @@ function zoneNamed({ calendar }: LimitAdminPorts, text: string): string {
 
 function refuseLooser(looser: readonly Looser[]): void {
   if (looser.length === 0) return;
-  const fields = looser.map(({ field, max }) => ({ field: fieldWords(field), max }));
-  const told = fields.map(({ field, max }) => `${field} at most ${max}`).join(", ");
+  const fields = looser.map(({ field, max }) => ({ ...fieldFault(fieldPlace(field), "maximum", `must be at most ${max}`), max }));
+  const told = looser.map(({ field, max }) => `${fieldWords(field)} at most ${max}`).join(", ");
   throw new SignalboxError("forbidden", `the platform's operator allows this tenant less: ${told}`, {
     details: { reason: "over_operator_limit", fields },
   });
@@ -141,9 +141,11 @@ function refuseMovedDay(ports: LimitAdminPorts, { tenant, scope }: LimitKey, tim
   const moves = ofOperator === null && (timeZone ?? "UTC") !== book.zoneOf(tenant);
   if (!moves || !book.countsDays(tenant, dayQuotaNames)) return;
   throw new SignalboxError("forbidden", "the platform's operator has set quotas by the day, so the operator says where the day begins", {
-    details: { reason: "over_operator_limit", fields: [{ field: "time_zone" }] },
+    details: { reason: "over_operator_limit", fields: [fieldFault("/time_zone", "const", "must be the operator's")] },
   });
 }
+
+const fieldPlace = (field: Looser["field"]): string => `/${field === "perMinute" || field === "burst" ? "rate" : "quotas"}/${fieldWords(field)}`;
 
 const fieldWords = (field: Looser["field"]): string => (field === "perMinute" ? "per_minute" : field === "burst" ? "burst" : quotaWords[field]);
 
@@ -175,4 +177,4 @@ function saysTheSame(one: Limit, other: Limit): boolean {
 }
 
 const invalid = (field: string, problem: string): SignalboxError =>
-  new SignalboxError("invalid_input", `${field} ${problem}`, { details: { fields: [field] } });
+  new SignalboxError("invalid_input", `${field} ${problem}`, { details: { fields: [fieldFault(`/${field}`, "format", problem)] } });

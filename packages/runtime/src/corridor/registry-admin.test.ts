@@ -77,8 +77,8 @@ describe("pins", () => {
   test.each([
     ["3.0.0", "tool_not_found", { versions: ["2.0.0", "1.1.0", "1.0.0"] }],
     ["^3", "tool_not_found", { versions: ["2.0.0", "1.1.0", "1.0.0"] }],
-    ["latest", "invalid_input", { fields: ["version"] }],
-    ["", "invalid_input", { fields: ["version"] }],
+    ["latest", "invalid_input", { fields: [{ pointer: "/version", keyword: "pattern", message: "must be a version like 1.2.0 or a range like ^1.2.0" }] }],
+    ["", "invalid_input", { fields: [{ pointer: "/version", keyword: "pattern", message: "must be a version like 1.2.0 or a range like ^1.2.0" }] }],
   ])("on %j, which nothing fits, are refused", async (requested, code, details) => {
     expect(await refusal(pinTool(ports, owner, "pay", requested))).toMatchObject({ code, details });
     expect(await runs()).toBe("1.0.0");

@@ -4,6 +4,7 @@ import { parseRange, parseVersion } from "../document/versions.ts";
 import { pickVersion } from "../registry/pick.ts";
 import type { Activation, ListedVersion, ToolPin, ToolRecord, ToolVersion } from "../registry/types.ts";
 import type { Asked } from "../tenancy/types.ts";
+import { versionFault } from "./catalog-errors.ts";
 import { act } from "./admin.ts";
 import { storable } from "./invoke.ts";
 import {
@@ -61,7 +62,7 @@ async function checkPin(ports: RegistryPorts, home: ToolRecord, requested: strin
   }
   if (parseRange(requested) === undefined) {
     throw new SignalboxError("invalid_input", `"${requested}" is neither a version nor a range like ^1.2.0`, {
-      details: { tool, version: requested, fields: ["version"] },
+      details: { tool, version: requested, fields: [versionFault] },
     });
   }
   const picked = pickVersion(await storable(ports.catalog.versions(home)), requested);

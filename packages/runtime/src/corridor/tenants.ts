@@ -1,5 +1,5 @@
 // Tenants as the platform's operator handles them: made with a first key, given a weight, suspended and resumed; never removed.
-import { SignalboxError } from "@signalbox/protocol";
+import { fieldFault, SignalboxError } from "@signalbox/protocol";
 import type { Write } from "../ledger/port.ts";
 import type { MadeTenant, NewTenant, TenantChange, TenantService } from "../service-tenants.ts";
 import { newTenant, tenancyBounds, tenantNameProblem, weightProblem } from "../tenancy/tenant.ts";
@@ -80,8 +80,8 @@ async function getTenant(ports: AdminPorts, asked: Asked, name: string): Promise
 async function createTenant(ports: AdminPorts, asked: Asked, wanted: NewTenant): Promise<MadeTenant> {
   await requireOperator(ports, asked);
   const { tenant: name, weight = tenancyBounds.weightMin } = wanted;
-  requireGood("tenant", tenantNameProblem(name));
-  requireGood("weight", weightProblem(weight));
+  requireGood("tenant", "pattern", tenantNameProblem(name));
+  requireGood("weight", "format", weightProblem(weight));
   return ports.counting.run("tenants", () => storeTenant(ports, asked, { name, weight, admin: wanted.admin ?? {} }));
 }
 
@@ -125,13 +125,13 @@ async function storeTenant(
 
 async function changeTenant(ports: AdminPorts, asked: Asked, name: string, change: TenantChange): Promise<Tenant> {
   await requireOperator(ports, asked);
-  if (change.weight !== undefined) requireGood("weight", weightProblem(change.weight));
+  if (change.weight !== undefined) requireGood("weight", "format", weightProblem(change.weight));
   if (name === platformTenant)
     throw new SignalboxError(
       "invalid_input",
       `${platformTenant} is the operator's own tenant: it has no share and is never suspended`,
       {
-        details: { fields: ["tenant"] },
+        details: { fields: [fieldFault("/tenant", "not", "must not be the operator's own tenant")] },
       },
     );
   // One after the other: memory must end as the ledger does.
@@ -169,7 +169,7 @@ async function store(ports: AdminPorts, asked: Asked, before: Tenant, after: Ten
     if (!(await actOn(ports, asked, tenant, action, { op: "update_tenant", row }, details))) throw notFound();
 }
 
-function requireGood(field: string, problem: string | undefined): void {
+function requireGood(field: string, keyword: string, problem: string | undefined): void {
   if (problem === undefined) return;
-  throw new SignalboxError("invalid_input", `${field} ${problem}`, { details: { fields: [field] } });
+  throw new SignalboxError("invalid_input", `${field} ${problem}`, { details: { fields: [fieldFault(`/${field}`, keyword, problem)] } });
 }

@@ -1,5 +1,5 @@
 // Adds, lists and removes a tenant's webhooks, each act stored together with its audit record.
-import { makeId, SignalboxError } from "@signalbox/protocol";
+import { fieldFault, makeId, SignalboxError } from "@signalbox/protocol";
 import type { Ledger } from "../ledger/port.ts";
 import type { Webhook } from "../ledger/webhooks.ts";
 import type { WebhookService } from "../service-governance.ts";
@@ -101,4 +101,4 @@ function good<T>(field: string, checked: Checked<T>): T {
   throw invalid(field, checked.problem);
 }
 
-const invalid = (field: string, problem: string): SignalboxError => new SignalboxError("invalid_input", problem, { details: { fields: [field] } });
+const invalid = (field: string, problem: string): SignalboxError => new SignalboxError("invalid_input", problem, { details: { fields: [fieldFault(`/${field}`, "format", problem)] } });

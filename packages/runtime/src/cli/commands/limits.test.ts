@@ -99,7 +99,7 @@ test("what the operator does not allow is told with the next step", async () => 
     message: "the platform's operator allows this tenant less: burst at most 10",
     type: "permission",
     retryable: false,
-    details: { reason: "over_operator_limit", fields: [{ field: "burst", max: 10 }] },
+    details: { reason: "over_operator_limit", fields: [{ pointer: "/rate/burst", keyword: "maximum", message: "must be at most 10", max: 10 }] },
   };
   const { url } = await scriptedHttp({ "PUT /v1/limits": [{ status: 403, body: { error } }] });
   const run = await cli(["limits", "set", "tenant", "--per-minute", "60", "--burst", "11"], reaching(url));

@@ -82,12 +82,12 @@ describe("to a voter", () => {
     [
       { reason: "comprehension_required" },
       "invalid_input",
-      { reason: "comprehension_required", fields: ["comprehended"] },
+      { reason: "comprehension_required", fields: [{ pointer: "/comprehended", keyword: "const", message: "must be true" }] },
     ],
     [
       { reason: "invalid_vote", field: "args", message: "m" },
       "invalid_input",
-      { reason: "invalid_vote", fields: ["args"] },
+      { reason: "invalid_vote", fields: [{ pointer: "/args", keyword: "not", message: "m" }] },
     ],
     [{ reason: "too_many_edits" }, "conflict", { reason: "too_many_edits" }],
     [{ reason: "not_due" }, "conflict", { reason: "not_due" }],

@@ -1,5 +1,5 @@
 // What an approval says in words: to the model whose call it held up, and to the person whose vote was refused.
-import { errorBody, type ErrorBody } from "@signalbox/protocol";
+import { errorBody, fieldFault, type ErrorBody } from "@signalbox/protocol";
 import type { ApprovalRefusal } from "./machine.ts";
 import type { Approval, VoteDecision } from "./types.ts";
 
@@ -96,11 +96,11 @@ export function refusalError(refusal: ApprovalRefusal): ErrorBody {
         "this approval asks you to confirm that you understood what it allows; set 'comprehended' to true",
         {
           reason,
-          fields: ["comprehended"],
+          fields: [fieldFault("/comprehended", "const", "must be true")],
         },
       );
     case "invalid_vote":
-      return errorBody("invalid_input", refusal.message, { reason, fields: [refusal.field] });
+      return errorBody("invalid_input", refusal.message, { reason, fields: [fieldFault(`/${refusal.field}`, refusal.field === "comment" ? "maxLength" : "not", refusal.message)] });
     case "too_many_edits":
       return errorBody("conflict", "the arguments were changed too often; approve or reject them as they stand", {
         reason,

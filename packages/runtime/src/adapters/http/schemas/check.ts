@@ -1,15 +1,11 @@
 // Checks a request's parts against their schemas and tells every fault by its place, in the words of JSON Schema.
 import { jsonPointer, SignalboxError } from "@signalbox/protocol";
+import type { FieldFault } from "@signalbox/protocol";
 import type { z } from "zod";
 import { httpLimits } from "../http-limits.ts";
 
-/** One fault. `keyword` is JSON Schema's, as in the faults of a tool's own input. */
-export interface Fault {
-  /** RFC 6901 pointer into the body; for query parameters and headers, `/` and their name. */
-  readonly pointer: string;
-  readonly keyword: string;
-  readonly message: string;
-}
+/** One fault; its keyword is one of those that the faults of a tool's own input have. */
+export type Fault = FieldFault;
 
 export type Part = "body" | "query" | "header";
 
