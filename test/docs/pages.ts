@@ -39,11 +39,17 @@ export function isPlayed(parts: readonly Part[]): boolean {
   );
 }
 
+/** What a reader may have and this machine need not. */
+const programs: readonly string[] = ["grpcurl"];
+
 let boxes: Promise<string | undefined> | undefined;
 
 /** @returns why this machine lacks what a page needs; undefined = it does not */
 export async function whyNot(need: string): Promise<string | undefined> {
   if (need === "boxes") return (boxes ??= whyNoBoxes());
   if (need === "python") return whyNoPython();
-  return `nobody knows what "${need}" is; a page may need: boxes, python`;
+  if (!programs.includes(need))
+    return `nobody knows what "${need}" is; a page may need: boxes, python, ${programs.join(", ")}`;
+  const folders = (process.env["PATH"] ?? "").split(":");
+  return folders.some((folder) => existsSync(join(folder, need))) ? undefined : `this machine has no ${need}`;
 }

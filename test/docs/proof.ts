@@ -6,7 +6,7 @@ import { isTerminal } from "./page.ts";
 export type ReadFile = (path: string) => string | undefined;
 
 /** A line that somebody would type. */
-const typed = /^\s*(?:\$ |(?:npx |sudo )?(?:signalbox|npm|npx|node|curl|git|python3|docker|export) )/;
+const typed = /^\s*(?:\$ |(?:npx |sudo )?(?:signalbox|npm|npx|node|curl|grpcurl|git|python3|docker|export) )/;
 
 /** @returns each block that nothing proves, or that is not what proves it, with its line */
 export function unproven(parts: readonly Part[], read: ReadFile): readonly string[] {
