@@ -17,6 +17,10 @@ describe("every block is proven", () => {
   });
 });
 
+test.each(allPages())("nobody left %s half merged", (page) => {
+  expect(readRepo(page)).not.toMatch(/^(?:<{7}|>{7}) /m);
+});
+
 test.each(allPages())("every link of %s leads somewhere", (page) => {
   expect(brokenLinks(page, readRepo(page) ?? "", thereInRepo)).toEqual([]);
 });
