@@ -25,7 +25,7 @@ export function membersOf(text: string, from: number): Member[] {
   if (text.charCodeAt(at) === closeBrace) return members;
   for (;;) {
     const keyEnd = endOfString(text, at);
-    const key = JSON.parse(text.slice(at, keyEnd)) as string;
+    const key = textOf(text, at, keyEnd);
     at = afterSpace(text, keyEnd);
     if (text.charCodeAt(at) !== colon) throw broken();
     at = afterSpace(text, at + 1);
@@ -51,6 +51,12 @@ export function itemsOf(text: string, from: number): Span[] {
     if (text.charCodeAt(at) !== comma) throw broken();
     at = afterSpace(text, at + 1);
   }
+}
+
+/** The text that a JSON string stands for. @param to behind the closing quote */
+export function textOf(text: string, from: number, to: number): string {
+  const inside = text.slice(from + 1, to - 1);
+  return inside.includes("\\") ? (JSON.parse(text.slice(from, to)) as string) : inside;
 }
 
 function afterOpening(text: string, from: number, bracket: number): number {

@@ -1,6 +1,6 @@
 // Writes an answer's JSON text as the protobuf message that stands for it; what is JSON in there stays the text it was.
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { itemsOf, membersOf } from "./members.ts";
+import { itemsOf, membersOf, textOf } from "./members.ts";
 import type { Member, Span } from "./members.ts";
 import type { FieldPlan, MessagePlan, ValueKind } from "./plan.ts";
 
@@ -25,6 +25,7 @@ const beginnings: Readonly<Record<ValueKind, string>> = {
   json: "",
 };
 
+const longText = 1_024;
 const isInteger = /^-?\d{1,18}$/;
 
 class Writing {
@@ -108,13 +109,13 @@ class Writing {
         writer.join();
         return;
       case "json":
-        writer.tag(number, WireType.LengthDelimited).string(this.#text.slice(from, to));
+        this.#string(number, this.#text.slice(from, to));
         return;
       case "string":
-        writer.tag(number, WireType.LengthDelimited).string(this.#string(from, to));
+        this.#string(number, textOf(this.#text, from, to));
         return;
       case "bytes":
-        writer.tag(number, WireType.LengthDelimited).bytes(Buffer.from(this.#string(from, to), "base64"));
+        writer.tag(number, WireType.LengthDelimited).bytes(Buffer.from(textOf(this.#text, from, to), "base64"));
         return;
       case "bool":
         writer.tag(number, WireType.Varint).bool(this.#text.startsWith("true", from));
@@ -132,8 +133,10 @@ class Writing {
     }
   }
 
-  #string(from: number, to: number): string {
-    const inside = this.#text.slice(from + 1, to - 1);
-    return inside.includes("\\") ? (JSON.parse(this.#text.slice(from, to)) as string) : inside;
+  /** The writer's own way with text is fast for short ones, and makes room for three times as much. */
+  #string(number: number, text: string): void {
+    const writer = this.#writer.tag(number, WireType.LengthDelimited);
+    if (text.length > longText) writer.bytes(Buffer.from(text));
+    else writer.string(text);
   }
 }
