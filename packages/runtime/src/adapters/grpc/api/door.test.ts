@@ -22,6 +22,7 @@ import {
   textOf,
 } from "../../../../../../test/support/grpc-door.ts";
 import { codes, gather } from "../../../../../../test/support/grpc-caller.ts";
+import { openRaw, standing } from "../../../../../../test/support/grpc-raw.ts";
 import { scriptedCall, scriptedCallId } from "../../../../../../test/support/scripted-service.ts";
 
 const { invoke, getExecution } = ToolRuntime.method;
@@ -85,22 +86,19 @@ describe("who asks", () => {
   test("nothing is read before somebody is let in", async () => {
     const gate = Promise.withResolvers<void>();
     const scripted = await openGrpcDoor();
-    const { caller } = await openGrpcDoor({
+    const { server } = await openGrpcDoor({
       authenticate: async (...args) => {
         await gate.promise;
         return scripted.service.authenticate(...args);
       },
     });
-    const call = caller.open(pathOf(invoke), { metadata: asAlice });
-    const ended = gather(call);
-    // More than flow control lets through, so the rest waits on the caller's side.
-    const large = Buffer.alloc(8 * 1024 * 1024);
-    let sent = false;
-    call.write(large, () => (sent = true));
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(sent).toBe(false);
+    const call = openRaw(`127.0.0.1:${server.port}`, pathOf(invoke), asAlice);
+    call.send(Buffer.alloc(8 * 1024 * 1024));
+    call.stream.end();
+    // What flow control lets through; the rest waits on the caller's side.
+    expect(await standing(() => call.bytesOut())).toBeLessThan(200_000);
     gate.resolve();
-    expect((await ended).status.metadata.get("signalbox-error-code")).toEqual(["payload_too_large"]);
+    expect((await call.read()).status).toBe(String(codes.RESOURCE_EXHAUSTED));
   });
 
   test("a harmless request id is kept; another one, or several, give way to a new one", async () => {

@@ -231,15 +231,15 @@ describe("no more in work than is allowed", () => {
     process.on("warning", onWarning);
     const call = caller.open(pathOf(invokeMany), { metadata: asAlice });
     const answered = gather(call);
-    for (let at = 0; at < 1_500; at++) call.write(one(`r${at}`));
+    for (let at = 0; at < 1_200; at++) call.write(one(`r${at}`));
     call.end();
     expect(await standing(() => count.entered, 1_000)).toBe(1_000);
     letGo();
     const { messages, status } = await answered;
-    expect([new Set(answersIn({ messages }).map(({ ref }) => ref)).size, status.code]).toEqual([1_500, codes.OK]);
+    expect([new Set(answersIn({ messages }).map(({ ref }) => ref)).size, status.code]).toEqual([1_200, codes.OK]);
     process.off("warning", onWarning);
     expect(warnings).toEqual([]);
-    expect(log.lines.filter(({ execution_id }) => execution_id !== undefined)).toHaveLength(1_500);
+    expect(log.lines.filter(({ execution_id }) => execution_id !== undefined)).toHaveLength(1_200);
   });
 
   test("and no more bytes of requests than is allowed", async () => {
@@ -247,13 +247,13 @@ describe("no more in work than is allowed", () => {
     const { caller } = await openGrpcDoor({ invoke });
     const call = caller.open(pathOf(invokeMany), { metadata: asAlice });
     const answered = gather(call);
-    for (let at = 0; at < 60; at++)
+    for (let at = 0; at < 25; at++)
       call.write(one(`r${at}`, { input: json({ ref: `r${at}`, pad: "x".repeat(900_000) }) }));
     call.end();
     // 16 MiB hold 18 of them, and the nineteenth goes over.
     expect(await standing(() => count.entered, 19)).toBe(19);
     letGo();
-    expect((await answered).messages).toHaveLength(60);
+    expect((await answered).messages).toHaveLength(25);
   });
 
   test("a caller that sends and does not read is not read from for ever", async () => {
@@ -261,16 +261,16 @@ describe("no more in work than is allowed", () => {
     const { server } = await openGrpcDoor({
       invoke: async () => {
         entered++;
-        return settled({ tool: "echo", mode: "sync", input: "y".repeat(50_000) });
+        return settled({ tool: "echo", mode: "sync", input: "y".repeat(20_000) });
       },
     });
     const call = openRaw(`127.0.0.1:${server.port}`, pathOf(invokeMany), asAlice);
-    for (let at = 0; at < 3_000; at++) call.send(one(`r${at}`));
+    for (let at = 0; at < 1_600; at++) call.send(one(`r${at}`));
     call.stream.end();
     // As many answers wait as may, and some have found room on their way.
     expect(await standing(() => entered, 1_000)).toBeLessThan(1_200);
     const { messages, status } = await call.read();
-    expect([messages.length, status]).toEqual([3_000, "0"]);
+    expect([messages.length, status]).toEqual([1_600, "0"]);
   });
 });
 
