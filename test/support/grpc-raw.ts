@@ -41,7 +41,8 @@ export function openRaw(address: string, path: string, headers: Readonly<Record<
     bytesOut: () => session.socket.bytesWritten,
     async read() {
       const chunks: Buffer[] = [];
-      const ended = new Promise((resolve) => stream.once("close", resolve));
+      // The server may end while this side still could send.
+      const ended = new Promise((resolve) => stream.once("end", resolve).once("close", resolve));
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       await ended;
       return { messages: framesIn(Buffer.concat(chunks)), status };

@@ -12,6 +12,7 @@ import { answerPutFile } from "./files.ts";
 import { apiLimits } from "./limits.ts";
 import type { ApiLimits } from "./limits.ts";
 import { answerMany } from "./many.ts";
+import { narrowReceiving } from "./receiving.ts";
 import { rpcs, services } from "./rpcs.ts";
 import type { Rpc } from "./rpcs.ts";
 import { answerFollow, answerInvokeStream } from "./stream.ts";
@@ -88,6 +89,7 @@ function addService(server: Server, door: ApiDoorParts, own: readonly Rpc[]): vo
     definition[rpc.name] = rawMethod(rpc.path);
     const answer = ownWays[rpc.name] ?? answerOnce;
     handlers[rpc.name] = (call: RawCall) => {
+      narrowReceiving(call, door.bounds.receivedBytesMax);
       const exchange = new Exchange(door, rpc, call);
       answer(door, exchange).catch((error: unknown) => exchange.fail(error));
     };

@@ -121,6 +121,17 @@ test("a caller that goes away in the middle leaves no open hand", async () => {
   expect(log.lines).toHaveLength(1);
 });
 
+test("a file that comes too slowly is not waited for without end", async () => {
+  const { caller } = await openGrpcDoor({}, { bounds: { requestWaitMs: 50 } });
+  const call = caller.open(pathOf(putFile), { metadata: asAlice });
+  call.write(piece(Buffer.alloc(10)));
+  const { status } = await gather(call);
+  expect([status.code, detailIn(status).message]).toEqual([
+    codes.INVALID_ARGUMENT,
+    "the file did not arrive within 50 ms",
+  ]);
+});
+
 test("a store that is slow is not sent to faster than it takes", async () => {
   const gate = Promise.withResolvers<void>();
   const { server } = await openGrpcDoor({

@@ -4,6 +4,8 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 export const apiLimits = {
+  /** A request message over it is refused before it has come; one over its own limit is refused by its name. */
+  receivedBytesMax: 4 * MiB,
   /** From the first byte of a request to its end; the answer may take longer. */
   requestWaitMs: 30_000,
   /** What stands around a document in its message: tags, and the fields beside it. */

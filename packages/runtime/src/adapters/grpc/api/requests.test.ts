@@ -1,4 +1,5 @@
 // What a request over gRPC may be: its size, its form, its metadata, and the rules that it shares with REST.
+import { gzipSync } from "node:zlib";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Admin, FreezeRequestSchema, ListKeysRequestSchema } from "@signalbox/protocol/v1/admin";
 import { Policies, PublishPolicyRequestSchema } from "@signalbox/protocol/v1/policies";
@@ -11,6 +12,7 @@ import {
 } from "@signalbox/protocol/v1/tool_runtime";
 import { describe, expect, test } from "vitest";
 import { codes, gather } from "../../../../../../test/support/grpc-caller.ts";
+import { openRaw } from "../../../../../../test/support/grpc-raw.ts";
 import {
   asAlice,
   detailIn,
@@ -68,10 +70,23 @@ describe("hostile requests", () => {
     expect(detailIn(huge.status).code).toBe("payload_too_large");
   });
 
-  test("a message over the transport's own limit ends its rpc and nothing else", async () => {
-    const { bytes } = await openGrpcDoor();
-    const { status } = await bytes(invoke, [Buffer.alloc(64 * 1024 * 1024 + 1)]);
-    expect(status.code).toBe(codes.RESOURCE_EXHAUSTED);
+  test("a message that is far too large is refused at its first bytes, and ends its rpc alone", async () => {
+    const { bytes, server } = await openGrpcDoor();
+    const mib = 1024 * 1024;
+    const near = await bytes(invoke, [Buffer.alloc(4 * mib)]);
+    expect(detailIn(near.status).code).toBe("payload_too_large");
+    const far = openRaw(`127.0.0.1:${server.port}`, pathOf(invoke), asAlice);
+    // Only its head is ever sent.
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(4 * mib + 1, 1);
+    far.stream.write(head);
+    expect((await far.read()).status).toBe(String(codes.RESOURCE_EXHAUSTED));
+    const zipped = openRaw(`127.0.0.1:${server.port}`, pathOf(invoke), { ...asAlice, "grpc-encoding": "gzip" });
+    const bomb = gzipSync(Buffer.alloc(64 * mib));
+    const zippedHead = Buffer.alloc(5, 1);
+    zippedHead.writeUInt32BE(bomb.byteLength, 1);
+    zipped.stream.end(Buffer.concat([zippedHead, bomb]));
+    expect((await zipped.read()).status).toBe(String(codes.RESOURCE_EXHAUSTED));
     expect((await bytes(invoke, [echo])).status.code).toBe(codes.OK);
   });
 
