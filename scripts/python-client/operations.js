@@ -251,7 +251,7 @@ class Method {
     const accepts = this.#answers.map(([status]) => status).filter((status) => status >= 300 && status !== 304);
     return [
       ...(repeatable ? ["repeatable=True,"] : []),
-      ...(this.#isKeyed() ? ["record_is_final=True,"] : []),
+      ...(this.#isKeyed() ? ['idempotency_key=body["idempotency_key"],', "record_is_final=True,"] : []),
       ...(accepts.length === 0 ? [] : [`accepts=(${accepts.join(", ")},),`]),
     ];
   }

@@ -130,6 +130,18 @@ describe("calls", patient, () => {
     await stack.admin.post(`/v1/executions/${id}/cancel`);
   });
 
+  test("and are sent as they came", async () => {
+    const { bodies, url } = await scripted([(response) => response.writeHead(200, { "content-type": "application/json" }).end("{}")]);
+    await step("fractions_sent", { url, key: "k" });
+    expect(bodies[0]).toContain('"input":{"fraction":0.12345678901234567890123,"zeros":1.50,"far":1E+400}');
+  });
+
+  test("text that is none is refused before anything is sent", async () => {
+    const { asked, url } = await scripted([]);
+    expect(await step("surrogates", { url, key: "k" })).toEqual(Array(4).fill(["invalid_input", true, false]));
+    expect(asked).toEqual([]);
+  });
+
   test("address and key come from the environment where none is given", async ({ here }) => {
     const env = { SIGNALBOX_URL: here.url, SIGNALBOX_KEY: here.key };
     expect(await step("from_environment", {}, env)).toEqual({ from: "environment" });
@@ -334,7 +346,7 @@ describe("what is sent again", patient, () => {
     proxy.cutNextAfter(20);
     const wanted = { label: "once", principal: "service:once", scopes: ["tools:invoke"] };
     const told = await step("ask", { ...here, url, method: "create_key", arguments: wanted });
-    expect(told).toMatchObject({ error: { code: "unreachable", http_status: 0, retryable: true, request_id: null } });
+    expect(told).toMatchObject({ error: { code: "unreachable", http_status: 0, retryable: false, request_id: null } });
     const { items = [] } = (await stack.admin.get("/v1/keys?limit=100")).body;
     expect(items.filter(({ label }) => label === "once")).toHaveLength(1);
   });
@@ -397,6 +409,43 @@ describe("what is sent again", patient, () => {
     });
     expect(told).toMatchObject({ error: { code } });
     expect(asked).toEqual(Array(times).fill("POST /v1/executions"));
+  });
+
+  test("a call of which nobody knows whether it ran says so, with its key, whatever the last try says", async () => {
+    const { bodies, url, close } = await scripted([
+      (response) => {
+        response.destroy();
+        void close();
+      },
+    ]);
+    const told = (await step("ask", { url, ...call, attempts_max: 3 })) as { readonly error: { readonly idempotency_key: string } };
+    const sent = JSON.parse(bodies[0] ?? "") as { readonly idempotency_key: string };
+    expect(told.error).toMatchObject({
+      code: "unreachable",
+      retryable: false,
+      details: { may_have_executed: true },
+      idempotency_key: sent.idempotency_key,
+      text: expect.stringContaining(`ask again with idempotency_key="${sent.idempotency_key}"`) as string,
+    });
+    expect(bodies).toHaveLength(1);
+  });
+
+  test("what makes something new is not sent again because a proxy lost its answer", async () => {
+    const { asked, url } = await scripted([html(502)]);
+    const wanted = { label: "l", principal: "user:a", scopes: ["*"] };
+    expect(await step("ask", { url, method: "create_key", arguments: wanted })).toMatchObject({
+      error: { code: "unreadable_answer", retryable: false },
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  test("it goes on for longer than a restart takes, and no longer than it may", async () => {
+    const { asked, url } = await scripted([...Array<Script>(5).fill(json(503, refusal("draining"))), json(200, { status: "succeeded" })]);
+    expect(await step("ask", { url, ...call })).toEqual({ answer: { status: "succeeded" } });
+    expect(asked).toHaveLength(6);
+    const away = await scripted([json(503, refusal("draining"))]);
+    expect(await step("ask", { url: away.url, ...call, retry_s: 0.05 })).toMatchObject({ error: { code: "draining", retryable: true } });
+    expect(away.asked).toHaveLength(1);
   });
 
   test("where nobody listens, nothing was sent", async () => {

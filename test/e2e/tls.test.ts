@@ -86,6 +86,20 @@ test("the Python client believes whom it is told to believe, and nobody else", a
   });
 });
 
+test("the command line names the way to vouch for a certificate, and it works", async () => {
+  const { key_file } = await readyOf(dev("cli", "--tls", `${certFile},${keyFile}`));
+  const { key, url } = JSON.parse(readFileSync(key_file, "utf8")) as { key: string; url: string };
+  const tools = (env: Readonly<Record<string, string>>): Child => {
+    const child = startNode([signalboxBin, "tools", "list"], { cwd: folder, env: { SIGNALBOX_URL: url, SIGNALBOX_KEY: key, ...env } });
+    open.push(child);
+    return child;
+  };
+  const stranger = tools({});
+  expect((await stranger.ended).code).toBe(5);
+  expect(stranger.stderr()).toContain("NODE_EXTRA_CA_CERTS=");
+  expect((await tools({ NODE_EXTRA_CA_CERTS: certFile }).ended).code).toBe(0);
+});
+
 test.each([
   ["an address of the network without TLS", ["--host", "0.0.0.0"], "--tls cert.pem,key.pem"],
   ["a certificate that is not there", ["--tls", "nothing.pem,key.pem"], "nothing.pem cannot be read"],

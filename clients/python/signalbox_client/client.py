@@ -184,6 +184,7 @@ class Client(Transport):
                 body=json_bytes(body),
                 wait_s=(30000 if wait_ms is None else wait_ms) / 1000,
                 repeatable=True,
+                idempotency_key=body["idempotency_key"],
                 record_is_final=True,
             ),
             timeout_s,
@@ -268,6 +269,7 @@ class Client(Transport):
             body=json_bytes(body),
             wait_s=(30000 if wait_ms is None else wait_ms) / 1000,
             repeatable=True,
+            idempotency_key=body["idempotency_key"],
             record_is_final=True,
         )
         return self._follow(request, 0, None)

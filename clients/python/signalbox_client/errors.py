@@ -7,6 +7,8 @@ from typing import Any, Dict, Mapping, Optional
 #: Codes of this client's own, beside those of the API's error table.
 UNREACHABLE = "unreachable"
 UNREADABLE = "unreadable_answer"
+#: The API's own code, for what cannot even be written down.
+INVALID = "invalid_input"
 
 
 class SignalboxError(Exception):
@@ -18,13 +20,17 @@ class SignalboxError(Exception):
     code: str
     message: str
     type: str
-    #: True where the same request may be sent again: it is safe, and it can help.
+    #: True where the same request may be sent again: it is safe, even under a new key, and it can help. Of a call whose
+    #: request may have arrived it is False, and `details["may_have_executed"]` is True: ask again with
+    #: `idempotency_key=error.idempotency_key`, and it runs once.
     retryable: bool
     details: Dict[str, Any]
     #: Names the request in the runtime's log and audit; None where no answer came.
     request_id: Optional[str]
     #: Set where the ledger has a record of the call.
     execution_id: Optional[str]
+    #: Under which a call was asked for: the caller's own, or the one that this client made.
+    idempotency_key: Optional[str]
     #: The state in which the call ended or stopped; set for the end of a call that was waited for.
     status: Optional[str]
     #: Where and how long the call ran; set together with `status`.
@@ -44,6 +50,7 @@ class SignalboxError(Exception):
         details: Optional[Dict[str, Any]] = None,
         request_id: Optional[str] = None,
         execution_id: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
         status: Optional[str] = None,
         execution: Optional[Dict[str, Any]] = None,
         http_status: int = 0,
@@ -57,6 +64,7 @@ class SignalboxError(Exception):
         self.details = {} if details is None else details
         self.request_id = request_id
         self.execution_id = execution_id
+        self.idempotency_key = idempotency_key
         self.status = status
         self.execution = execution
         self.http_status = http_status

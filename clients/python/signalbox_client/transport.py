@@ -6,19 +6,25 @@ import http.client
 import json
 import os
 import random
+import re
 import ssl
 import time
 import uuid
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
-from .errors import UNREACHABLE, UNREADABLE, SignalboxError, error_of
+from .errors import INVALID, UNREACHABLE, UNREADABLE, SignalboxError, error_of
 from .stream import StreamEvent, read_events
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 BACKOFF_FIRST_S = 0.2
 BACKOFF_S_MAX = 5.0
+#: Outlasts a runtime that starts again: the deadline ends it, and not the count.
+ATTEMPTS_MAX = 20
+#: After the first failure no try begins later than this.
+RETRY_S_MAX = 30.0
 #: A Retry-After beyond this is not waited for: the caller gets the error and can decide.
 RETRY_AFTER_S_MAX = 30.0
 #: Guards the caller's memory against something that answers without end.
@@ -51,6 +57,8 @@ class Request:
     content_type: str = "application/json"
     #: A second one has no second effect.
     repeatable: bool = False
+    #: What makes a call repeatable; errors carry it.
+    idempotency_key: Optional[str] = None
     #: An answer about a record is that call's own end: the same key would only replay it.
     record_is_final: bool = False
     #: How long the runtime may wait before it answers, on top of the time for a request.
@@ -68,7 +76,8 @@ class Transport:
         key: Optional[str] = None,
         *,
         timeout_s: float = 60.0,
-        attempts_max: int = 4,
+        attempts_max: int = ATTEMPTS_MAX,
+        retry_s: float = RETRY_S_MAX,
         tls: Optional[ssl.SSLContext] = None,
         parse_float: Callable[[str], Any] = float,
     ) -> None:
@@ -77,8 +86,9 @@ class Transport:
         key: what goes behind `Bearer`; else SIGNALBOX_KEY.
         timeout_s: for one request and its answer, beside what the runtime was asked to wait.
         attempts_max: requests in all, where one may be sent again; 1 = none is.
+        retry_s: how long after the first failure the last of them may begin.
         tls: for https; the system's certificates by default.
-        parse_float: makes numbers with a fraction, e.g. decimal.Decimal, which keeps their digits.
+        parse_float: makes numbers with a fraction, e.g. decimal.Decimal, which keeps their digits on both ways.
         """
         self.url = url or os.environ.get("SIGNALBOX_URL") or DEFAULT_URL
         parts = urlsplit(self.url)
@@ -92,18 +102,26 @@ class Transport:
         self._key = key or os.environ.get("SIGNALBOX_KEY")
         self._timeout_s = timeout_s
         self._attempts_max = attempts_max
+        self._retry_s = retry_s
         self._parse_float = parse_float
 
     def _send(self, request: Request, timeout_s: Optional[float]) -> Any:
         """The answer's JSON as data, other text as it is, None for an empty one. Raises SignalboxError."""
         attempt = 1
+        losses = _Losses(request)
+        last_start: Optional[float] = None
         while True:
             try:
                 return self._once(request, timeout_s)
             except SignalboxError as error:
-                if attempt >= self._attempts_max or not _may_repeat(request, error):
-                    raise
-                time.sleep(max(error.retry_after_s or 0.0, backoff_s(attempt)))
+                losses.note(error)
+                now = time.monotonic()
+                last_start = now + self._retry_s if last_start is None else last_start
+                pause_s = max(error.retry_after_s or 0.0, backoff_s(attempt))
+                over = attempt >= self._attempts_max or now + pause_s > last_start
+                if over or not _may_repeat(request, error):
+                    raise losses.told(error)
+                time.sleep(pause_s)
             attempt += 1
 
     def _once(self, request: Request, timeout_s: Optional[float]) -> Any:
@@ -221,6 +239,7 @@ class Transport:
         """
         tries = 0
         seen = after_seq
+        losses = _Losses(request)
         while True:
             try:
                 for event in self._events(request, seen, resume is not None):
@@ -239,13 +258,16 @@ class Transport:
             except _Over:
                 return
             except SignalboxError as error:
+                losses.note(error)
                 if tries + 1 >= STREAM_TRIES_MAX or not _may_repeat(resume or request, error):
-                    raise
+                    raise losses.told(error)
                 pause_s = max(error.retry_after_s or 0.0, backoff_s(tries + 1))
             tries += 1
             if tries >= STREAM_TRIES_MAX:
                 message = f"the stream of {self.url} broke off {tries} times and brought nothing new"
-                raise SignalboxError(UNREACHABLE, message, retryable=True)
+                broken = SignalboxError(UNREACHABLE, message, retryable=True)
+                losses.note(broken)
+                raise losses.told(broken)
             time.sleep(pause_s)
             request = resume or request
 
@@ -289,8 +311,46 @@ def _may_repeat(request: Request, error: SignalboxError) -> bool:
         return False
     if error.retry_after_s is not None and error.retry_after_s > RETRY_AFTER_S_MAX:
         return False
-    # An answered refusal that is retryable had no effect; of a broken connection nobody knows.
-    return request.repeatable or error.http_status > 0 or error.details.get("never_sent") is True
+    # A refusal of the runtime that is retryable had no effect; of anything else nobody knows.
+    return request.repeatable or not _leaves_open(error)
+
+
+def _leaves_open(error: SignalboxError) -> bool:
+    """Whether the request may have been acted on without an answer that says so."""
+    if error.code == UNREACHABLE:
+        return error.details.get("never_sent") is not True
+    # What stands in front of a runtime may have passed the request on before it gave up.
+    return error.code == UNREADABLE and (error.http_status < 300 or error.http_status >= 500)
+
+
+class _Losses:
+    """Goes through the failures of one undertaking and makes of the last one what its caller has to know."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._open = False
+        self._sent = False
+
+    def note(self, error: SignalboxError) -> None:
+        self._open = self._open or _leaves_open(error)
+        self._sent = self._sent or error.details.get("never_sent") is not True
+
+    def told(self, error: SignalboxError) -> SignalboxError:
+        key = self._request.idempotency_key
+        error.idempotency_key = key
+        if self._sent:
+            error.details.pop("never_sent", None)
+        # A record answers for itself.
+        if not self._open or error.execution_id is not None or (key is None and self._request.repeatable):
+            return error
+        error.retryable = False
+        error.details["may_have_executed"] = True
+        if key is None:
+            error.message += "; it may have been done: look before you ask again"
+        else:
+            error.message += f'; it may have run: ask again with idempotency_key="{key}", and it runs once'
+        error.args = (f"{error.message} ({error.code})",)
+        return error
 
 
 def backoff_s(attempt: int) -> float:
@@ -300,14 +360,42 @@ def backoff_s(attempt: int) -> float:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Whole numbers keep their digits. Raises ValueError for NaN and infinities, TypeError for what is no JSON."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+    """Whole numbers and Decimals keep their digits.
+
+    Raises ValueError for NaN and infinities, TypeError for what is no JSON, SignalboxError for text that is no Unicode.
+    """
+    digits: Dict[str, str] = {}
+    # json writes no number of another type: it gets a text that nobody can guess, which the digits then replace.
+    mark = uuid.uuid4().hex
+
+    def stand_in(one: Any) -> str:
+        if not isinstance(one, Decimal):
+            raise TypeError(f"{type(one).__name__} is no JSON")
+        if not one.is_finite():
+            raise ValueError(f"{one} is no JSON")
+        digits[f"{mark}{len(digits)}"] = str(one)
+        return f"{mark}{len(digits) - 1}"
+
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=stand_in)
+    return _utf8(re.sub(f'"({mark}[0-9]+)"', lambda found: digits[found[1]], text) if digits else text)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as cause:
+        raise SignalboxError(
+            INVALID,
+            f"the request holds U+{ord(text[cause.start]):04X}, half of a surrogate pair, which is no text; "
+            "decode the source with errors=\"replace\", or send bytes as base64",
+            type="invalid_request",
+        ) from cause
 
 
 def document_body(document: Union[str, Mapping[str, Any]]) -> Tuple[bytes, str]:
     """Text is YAML (and so may be JSON); data becomes JSON."""
     if isinstance(document, str):
-        return document.encode("utf-8"), "application/yaml"
+        return _utf8(document), "application/yaml"
     return json_bytes(document), "application/json"
 
 
@@ -322,7 +410,7 @@ def present(fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def in_path(value: str) -> str:
-    return quote(value, safe="")
+    return quote(_utf8(value), safe="")
 
 
 def new_key() -> str:
@@ -330,4 +418,6 @@ def new_key() -> str:
 
 
 def _query_text(value: Union[str, int, bool, None]) -> str:
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+    _utf8(text)
+    return text

@@ -31,6 +31,27 @@ def fractions(url, key, approval_id):
     return [type(told).__name__, str(told)]
 
 
+def fractions_sent(url, key):
+    input = {"fraction": Decimal("0.12345678901234567890123"), "zeros": Decimal("1.50"), "far": Decimal("1E+400")}
+    Client(url, key).invoke(tool="count", input=input)
+
+
+def surrogates(url, key):
+    client = Client(url, key)
+    refusals = []
+    for attempt in (
+        lambda: client.invoke(tool="count", input={"text": "half \ud83d of it"}),
+        lambda: client.get_execution("\ud83d"),
+        lambda: client.list_executions(tool="\ud83d"),
+        lambda: client.register_tool("\ud83d"),
+    ):
+        try:
+            attempt()
+        except SignalboxError as error:
+            refusals.append([error.code, "U+D83D" in error.message, error.retryable])
+    return refusals
+
+
 def refused(url, key, tool, input=None, **more):
     try:
         Client(url, key, **more).invoke(tool=tool, input={} if input is None else input)
@@ -49,6 +70,7 @@ def told(error):
         "details": error.details,
         "request_id": error.request_id,
         "execution_id": error.execution_id,
+        "idempotency_key": error.idempotency_key,
         "status": error.status,
         "attempt": None if error.execution is None else error.execution["attempt"],
         "retry_after_s": error.retry_after_s,

@@ -86,8 +86,8 @@ function ownFailure(error: unknown): OwnFailure {
 }
 
 /** An error that no runtime made, in the shape in which runtimes tell theirs. */
-function ownError(code: string, message: string, retryable = false): object {
-  return { code, message, type: "client", retryable, details: {} };
+function ownError(code: string, message: string, retryable = false, details: object = {}): object {
+  return { code, message, type: "client", retryable, details };
 }
 
 /** On one line, so that whoever reads a log finds it whole; `next` stands beside what the API says. */
@@ -108,8 +108,8 @@ function writeError(io: Io, paint: Paint, message: string, code: string | undefi
 function reportApiError(error: SignalboxApiError, context: FailureContext): ExitCode {
   const { io, paint, json, tool, approvalId, policy, file } = context;
   const exitCode = exitCodeOf(error.code, error.httpStatus);
-  const { executionId, details } = error;
-  const next = nextStep(error.code, { tool, approvalId, policy, executionId, details });
+  const { executionId, idempotencyKey, details } = error;
+  const next = nextStep(error.code, { tool, approvalId, policy, executionId, idempotencyKey, details });
   if (json) {
     writeJsonError(io, { ...about(file), ...errorObject(error) }, next);
     return exitCode;
@@ -123,9 +123,13 @@ function reportApiError(error: SignalboxApiError, context: FailureContext): Exit
 }
 
 /** The API's own object where there is one; the same shape where no answer came. */
-function errorObject({ code, message, retryable, bodyText }: SignalboxApiError): object {
-  if (bodyText !== undefined && code !== "unreadable_answer") return parseExact(bodyText) as object;
-  return { error: ownError(code, message, retryable) };
+function errorObject(error: SignalboxApiError): object {
+  const { code, message, retryable, bodyText, executionId, idempotencyKey, details } = error;
+  const open = details["may_have_executed"] === true && executionId === undefined;
+  // What an earlier try left open, the answer to the last one cannot know.
+  if (bodyText !== undefined && code !== "unreadable_answer" && !open) return parseExact(bodyText) as object;
+  const told = { error: ownError(code, message, retryable, details) };
+  return open && idempotencyKey !== undefined ? { ...told, idempotency_key: idempotencyKey } : told;
 }
 
 /** Of an invalid request: `fields` that the door refused, `errors` that the tool's schema found, `problems` of a document. */

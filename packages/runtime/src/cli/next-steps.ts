@@ -5,6 +5,8 @@ export interface ErrorContext {
   /** As it was asked for; empty when the command concerns none. */
   readonly tool?: string | undefined;
   readonly executionId?: string | undefined;
+  /** Under which a call was asked for. */
+  readonly idempotencyKey?: string | undefined;
   /** The approval that the command concerns. */
   readonly approvalId?: string | undefined;
   /** How to look at the policy that denied the call. */
@@ -114,7 +116,11 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   invalid_output: showTool,
   cancelled: showCall,
   internal: "look in the runtime's log for the request id",
-  unreachable: "is it running? start one with: signalbox dev",
+  unreachable: (context) => {
+    if (context.details["reason"] === "certificate_not_trusted")
+      return "where you know who signed its certificate, name the file: NODE_EXTRA_CA_CERTS=cert.pem signalbox …";
+    return "is it running? start one with: signalbox dev";
+  },
   unreadable_answer: "check the URL: --url, SIGNALBOX_URL or .signalbox/client.json",
   no_runtime: "start one with: signalbox dev",
   no_key: "give one: --key, or SIGNALBOX_KEY",
@@ -122,8 +128,18 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
     "give one: --key, or SIGNALBOX_PLATFORM_KEY; on this machine start the runtime again, it writes one: signalbox dev",
 };
 
+/** Of a call that has no record as far as anybody here knows, and may have been made all the same. */
+const isOpen = ({ details, executionId, idempotencyKey }: ErrorContext): boolean =>
+  details["may_have_executed"] === true && executionId === undefined && idempotencyKey !== undefined;
+
+function askAgain({ tool, idempotencyKey = "" }: ErrorContext): string {
+  const key = /^[\w.:-]+$/.test(idempotencyKey) ? idempotencyKey : `'${idempotencyKey.replaceAll("'", "'\\''")}'`;
+  return `the call may have been made; ask again under the same key, and it runs once: signalbox run ${tool ?? "<tool>"} … --idempotency-key ${key}`;
+}
+
 /** Undefined for a code that this version does not know. */
 export function nextStep(code: string, context: ErrorContext): string | undefined {
+  if (isOpen(context)) return askAgain(context);
   if (!Object.hasOwn(steps, code)) return undefined;
   const step = steps[code as ErrorCode | OwnCode];
   return typeof step === "string" ? step : step(context);

@@ -1,5 +1,7 @@
 // `signalbox run`: what is sent, what is printed, how it waits, and with which code it ends.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -245,3 +247,27 @@ test.each([
   expect(code).toBe(2);
   expect(err).toContain(`error: ${message}\n`);
 });
+
+test("a call whose answer was lost is asked for again under the same key, and the error says how", async () => {
+  const url = await breaking();
+  const people = await cli(["run", "hello.greet"], reaching(url));
+  expect([people.code, people.out]).toEqual([5, ""]);
+  expect(people.err).toContain(
+    "next:  the call may have been made; ask again under the same key, and it runs once: signalbox run hello.greet … --idempotency-key cli-0123\n",
+  );
+  const own = await cli(["run", "hello.greet", "--idempotency-key", "it's 1"], reaching(url));
+  expect(own.err).toContain("--idempotency-key 'it'\\''s 1'\n");
+  expect(JSON.parse((await cli(["run", "hello.greet", "--json"], reaching(url))).err)).toMatchObject({
+    error: { code: "unreachable", retryable: false, details: { may_have_executed: true } },
+    idempotency_key: "cli-0123",
+    next: expect.stringContaining("--idempotency-key cli-0123") as string,
+  });
+});
+
+/** A server that takes requests and closes the connection. */
+async function breaking(): Promise<string> {
+  const server = createServer((request) => request.socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
