@@ -12,6 +12,7 @@ import type { Rpc } from "./rpcs.ts";
 /** What routes read of a request's head; the rest of the metadata is the door's own, or nobody's. */
 const readByRoutes = ["idempotency-key", "traceparent"] as const;
 
+/** @throws SignalboxError `invalid_input` */
 export function headOf(metadata: Metadata): RequestHead {
   const headers: Record<string, string> = {};
   const headersDistinct: Record<string, string[]> = {};
@@ -19,10 +20,18 @@ export function headOf(metadata: Metadata): RequestHead {
     const sent = metadata.get(name).map(String);
     const [first] = sent;
     if (first === undefined) continue;
+    if (name === "idempotency-key") requireOne(sent);
     headers[name] = first;
     headersDistinct[name] = sent;
   }
   return { headers, headersDistinct };
+}
+
+/** The transport joins values of one name by commas, so a comma may stand for a second key. */
+function requireOne(keys: readonly string[]): void {
+  if (keys.length === 1 && keys[0]?.includes(",") === false) return;
+  const problem = "must be sent once and without a comma; a key with a comma goes into the request's idempotency_key";
+  throw faultAt("header", "/Idempotency-Key", "maxItems", problem);
 }
 
 /** @throws SignalboxError `invalid_input`, `payload_too_large` */

@@ -49,13 +49,27 @@ test("the bytes arrive as they were sent, in their order", async () => {
 });
 
 test.each([
-  ["a piece over 1 MiB", [piece(Buffer.alloc(1_048_576 + 4_096))], "payload_too_large"],
+  ["a piece of 1 MiB and a byte", [piece(Buffer.alloc(1_048_577))], "payload_too_large"],
+  ["a piece far over 1 MiB", [piece(Buffer.alloc(1_048_576 + 4_096))], "payload_too_large"],
   ["garbage", [Buffer.from([0xff, 0xff])], "invalid_input"],
   ["an unknown field", [new BinaryWriter().tag(5, WireType.Varint).int32(1).finish()], "invalid_input"],
 ])("%s is refused, and the status arrives", async (_, requests, code) => {
   const { bytes } = await openGrpcDoor();
   const { status } = await bytes(putFile, [piece(Buffer.alloc(10)), ...requests, piece(Buffer.alloc(500_000))]);
   expect(detailIn(status).code).toBe(code);
+});
+
+test("a piece over the bound is told in units people read, and no byte of it is stored", async () => {
+  let taken = 0;
+  const { bytes } = await openGrpcDoor({
+    putFile: async (_asked, content) => {
+      for await (const chunk of content) taken += chunk.byteLength;
+      return { ref, bytes: taken };
+    },
+  });
+  const { status } = await bytes(putFile, [piece(Buffer.alloc(1_048_576)), piece(Buffer.alloc(1_048_577))]);
+  expect(detailIn(status).message).toBe("a piece of a file has at most 1 MiB; send it in smaller pieces");
+  expect(taken).toBe(1_048_576);
 });
 
 test("a file that grows too large is refused while it comes", async () => {

@@ -1,4 +1,5 @@
 // The rpc that stores a file: its pieces come as a stream of messages, counted, and no faster than they are stored.
+import { limits, SignalboxError } from "@signalbox/protocol";
 import { tooLarge } from "../../http/body.ts";
 import { invalidInput } from "../../http/schemas/check.ts";
 import { headOf } from "./ask.ts";
@@ -32,9 +33,10 @@ async function* chunks({ call, rpc, gone }: Exchange, bytesMax: number, waitMs: 
     for (;;) {
       const { done, value: message } = await Promise.race([messages.next(), late]);
       if (done === true) break;
-      if (message.byteLength > rpc.bytesMax) throw tooLarge(rpc.bytesMax);
+      if (message.byteLength > rpc.bytesMax) throw pieceTooLarge();
       const { chunk } = readMessage(rpc.input, message);
       if (!(chunk instanceof Uint8Array)) continue;
+      if (chunk.byteLength > limits.bodyBytesMax) throw pieceTooLarge();
       bytes += chunk.byteLength;
       if (bytes > bytesMax) throw tooLarge(bytesMax);
       yield chunk;
@@ -45,4 +47,11 @@ async function* chunks({ call, rpc, gone }: Exchange, bytesMax: number, waitMs: 
   // A stream that was broken off ends like a whole one at first; what was cut must not be stored as if it were all.
   await new Promise((resolve) => setImmediate(resolve));
   gone.throwIfAborted();
+}
+
+function pieceTooLarge(): SignalboxError {
+  const pieceMiB = limits.bodyBytesMax / 1024 ** 2;
+  return new SignalboxError("payload_too_large", `a piece of a file has at most ${pieceMiB} MiB; send it in smaller pieces`, {
+    details: { limit: "body_bytes_max", limit_bytes: limits.bodyBytesMax },
+  });
 }

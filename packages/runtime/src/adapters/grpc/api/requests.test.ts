@@ -1,6 +1,7 @@
 // What a request over gRPC may be: its size, its form, its metadata, and the rules that it shares with REST.
 import { gzipSync } from "node:zlib";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Metadata } from "@grpc/grpc-js";
 import { Admin, FreezeRequestSchema, ListKeysRequestSchema } from "@signalbox/protocol/v1/admin";
 import { Policies, PublishPolicyRequestSchema } from "@signalbox/protocol/v1/policies";
 import { RegisterRequestSchema, Registry } from "@signalbox/protocol/v1/registry";
@@ -144,6 +145,35 @@ describe("hostile requests", () => {
       metadata: { ...asAlice, "idempotency-key": "k" },
     });
     expect(textOf(detailIn(key.status).details)).toContain("/Idempotency-Key");
+  });
+
+  test("two idempotency keys in the metadata are refused, whichever way they are sent; in the request a comma is a character", async () => {
+    const { caller, bytes, service } = await openGrpcDoor();
+    const two = new Metadata();
+    for (const [name, value] of Object.entries(asAlice)) two.set(name, value);
+    two.add("idempotency-key", "a");
+    two.add("idempotency-key", "b");
+    const asItIs = (some: Buffer): Buffer => some;
+    const call = caller.client.makeBidiStreamRequest<Uint8Array, Buffer>(pathOf(invoke), (some) => Buffer.from(some), asItIs, two);
+    const apart = gather(call);
+    call.write(echo);
+    call.end();
+    const joined = bytes(invoke, [echo], { metadata: { ...asAlice, "idempotency-key": "a, b" } });
+    for (const { status } of await Promise.all([apart, joined])) {
+      expect(detailIn(status)).toMatchObject({ code: "invalid_input" });
+      expect(JSON.parse(textOf(detailIn(status).details))).toMatchObject({ fields: [{ pointer: "/Idempotency-Key", keyword: "maxItems" }] });
+    }
+    expect(service.reached.map(({ method }) => method)).toEqual(["authenticate", "authenticate"]);
+    const inRequest = message(InvokeRequestSchema, { tool: "echo", input: json({}), idempotencyKey: "a, b" });
+    expect((await bytes(invoke, [inRequest])).status.code).toBe(codes.OK);
+    expect(service.reached.at(-1)?.args).toMatchObject([{ idempotencyKey: "a, b" }]);
+  });
+
+  test.each([[9_223_372_036_854_775_807n], [-9_223_372_036_854_775_808n], [300_001n], [-1n]])("a wait of %s ms is refused with its bound", async (waitMs) => {
+    const { bytes } = await openGrpcDoor();
+    const { status } = await bytes(invoke, [message(InvokeRequestSchema, { tool: "echo", input: json({}), waitMs })]);
+    const bound = waitMs > 0 ? { keyword: "maximum", message: "must be at most 300000" } : { keyword: "minimum", message: "must be at least 0" };
+    expect(JSON.parse(textOf(detailIn(status).details))).toEqual({ fields: [{ pointer: "/wait_ms", ...bound }] });
   });
 
   test("a traceparent goes along; a malformed one is passed over", async () => {

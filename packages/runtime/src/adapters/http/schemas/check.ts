@@ -3,6 +3,7 @@ import { jsonPointer, SignalboxError } from "@signalbox/protocol";
 import type { FieldFault } from "@signalbox/protocol";
 import type { z } from "zod";
 import { httpLimits } from "../http-limits.ts";
+import { at, withBounds } from "./long-numbers.ts";
 
 /** One fault; its keyword is one of those that the faults of a tool's own input have. */
 export type Fault = FieldFault;
@@ -27,7 +28,8 @@ export function faultAt(part: Part, pointer: string, keyword: string, message: s
 export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, part: Part): z.output<Schema> {
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
-  const faults = checked.error.issues.flatMap((issue) => faultsOf(issue, value, part));
+  const issues = withBounds(schema, value, checked.error.issues);
+  const faults = issues.flatMap((issue) => faultsOf(issue, value, part));
   const told = faults.slice(0, 3).map(({ pointer, message }) => `${placeOf(part, pointer)} ${message}`);
   const more = faults.length - told.length;
   throw invalidInput(`${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`, faults);
@@ -99,12 +101,3 @@ function tooBig(origin: string, maximum: number): { readonly keyword: string; re
 
 const pointerTo = (path: readonly PropertyKey[]): string =>
   jsonPointer(path.map((step) => (typeof step === "number" ? step : String(step))));
-
-function at(value: unknown, path: readonly PropertyKey[]): unknown {
-  let here = value;
-  for (const step of path) {
-    if (typeof here !== "object" || here === null || !Object.hasOwn(here, step)) return undefined;
-    here = (here as Record<PropertyKey, unknown>)[step];
-  }
-  return here;
-}
