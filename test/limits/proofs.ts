@@ -146,6 +146,7 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     envelopeBytesMax: [grpcRequests, "a manifest of 256 KiB is read, one byte more is not"],
     pathFieldCharsMax: [grpcRequests, "a name that would be a part of the path and is %s does not reach the runtime"],
     outstandingMax: [grpcMany, "1 000 calls at once, and the next ones wait on the caller's side until some are answered"],
+    receivedBytesMax: [grpcRequests, "a message that is far too large is refused at its first bytes"],
     outstandingBytesMax: [grpcMany, "and no more bytes of requests than is allowed"],
     followMs: pace,
     detailBytesMax: [grpcDoor, "%s: trailers stay within what clients take"],
