@@ -98,6 +98,22 @@ describe("a call that talks", () => {
     expect(await followed).toEqual([...beginning, "7 error"]);
   });
 
+  test("a reader whose key is revoked in mid-call hears nothing that comes later, and learns why when it comes back", async () => {
+    const key = await stack.makeKey({ principal: "service:reader", scopes: ["calls:read"] });
+    const { body } = await stack.admin.invoke({ tool: "talk", input: { gate: "talk-3" }, mode: "async" });
+    await gates.entered("talk-3");
+    const heard: string[] = [];
+    const reading = (async () => {
+      for await (const event of createClient({ url: stack.url(), key: key.secret }).follow(body.execution_id ?? "")) heard.push(words(event));
+    })();
+    await expect.poll(() => heard).toEqual(beginning);
+    await stack.admin.delete(`/v1/keys/${key.keyId}`);
+    gates.open("talk-3");
+    await expect(reading).rejects.toMatchObject({ code: "key_revoked" });
+    expect(heard).toEqual(beginning);
+    expect(await all(client.follow(body.execution_id ?? ""))).toEqual([...beginning, "7 stdout last", "8 done"]);
+  });
+
   test("a browser that comes back after the end is told not to come again", async () => {
     const { body } = await stack.admin.invoke({ tool: "echo.beside", input: {} });
     const url = `${stack.url()}/v1/executions/${body.execution_id}/stream`;
@@ -181,16 +197,16 @@ describe("a flood", () => {
       (await stack.admin.invoke({ tool: "flood", input: { chunks: 250 }, mode: "async" })).body.execution_id ?? "";
     const reader = await slowReader(gateId);
     await stack.admin.until(gateId, ["succeeded"]);
-    for (let count = 0; count < 4; count++) await flood();
-    // More than 80 MB went by.
-    expect(residentBytes(pid) - before).toBeLessThan(64e6);
+    for (let count = 0; count < 9; count++) await flood();
+    // More than 160 MB went by; a heap that is busy grows by some 100 MB once, and then no more.
+    expect(residentBytes(pid) - before).toBeLessThan(128e6);
     const text = await reader.rest();
     expect(text.match(/^event: (done|error)$/gm)).toEqual(["event: done"]);
     const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
     expect(ids).toEqual([...new Set(ids)].sort((one, other) => one - other));
     expect(ids.at(-1)).toBe(252);
     expect(text).toContain("event: gap\n");
-  });
+  }, 60_000);
 
   test("of one worker does not hold up the calls of another", async () => {
     await stack.register(workerTool("quick"));

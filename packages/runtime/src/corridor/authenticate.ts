@@ -2,7 +2,7 @@
 import { errorTable, SignalboxError } from "@signalbox/protocol";
 import type { Hub } from "../dispatch/hub.ts";
 import type { Directory } from "../tenancy/directory.ts";
-import type { Principal } from "../tenancy/types.ts";
+import type { Asked, Principal } from "../tenancy/types.ts";
 import { storable } from "./invoke.ts";
 import type { Clock } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
@@ -14,9 +14,13 @@ export interface EntryPorts {
   readonly clock: Clock;
 }
 
-async function principalOf(ports: EntryPorts, token: string | undefined, requestId: string): Promise<Principal> {
+function principalOf(ports: EntryPorts, token: string | undefined, requestId: string): Promise<Principal> {
+  return recorded(ports, ports.directory.authenticate(token, ports.clock.now()), requestId);
+}
+
+async function recorded<T>(ports: EntryPorts, login: Promise<T>, requestId: string): Promise<T> {
   try {
-    return await storable(ports.directory.authenticate(token, ports.clock.now()));
+    return await storable(login);
   } catch (error) {
     if (error instanceof SignalboxError && errorTable[error.code].http === 401)
       ports.refusals.loginRefused(error.code, requestId);
@@ -31,8 +35,21 @@ export async function authenticate(
   requestId: string,
 ): Promise<Principal> {
   const principal = await principalOf(ports, token, requestId);
-  if (ports.hub.isSuspended(principal.tenant)) throw ports.refusals.suspended(principal, requestId);
+  refuseSuspended(ports, principal, requestId);
   return principal;
+}
+
+function refuseSuspended({ hub, refusals }: EntryPorts, principal: Principal, requestId: string): void {
+  if (hub.isSuspended(principal.tenant)) throw refusals.suspended(principal, requestId);
+}
+
+/**
+ * For who was let in and still reads: its key may have ended meanwhile, or its tenant been suspended.
+ * @throws SignalboxError as `authenticate` does
+ */
+export async function requireStillIn(ports: EntryPorts, { principal, requestId }: Asked): Promise<void> {
+  await recorded(ports, ports.directory.requireAlive(principal, ports.clock.now()), requestId);
+  refuseSuspended(ports, principal, requestId);
 }
 
 /**

@@ -3,6 +3,8 @@ import { fieldFault, scanJson, SignalboxError, limits, utf8Bytes } from "@signal
 import { isParked, isTerminal, type Call, type CallEvent } from "../call/types.ts";
 import type { Page } from "../ledger/port.ts";
 import type { Asked, CallFollower, ExecutionDetail, ExecutionQuery } from "../service.ts";
+import type { Batch } from "../stream/types.ts";
+import { requireStillIn } from "./authenticate.ts";
 import { storable, unstored, type InvokePorts } from "./invoke.ts";
 import { waitKey } from "./driver.ts";
 import { hasScope } from "./refusals.ts";
@@ -54,7 +56,10 @@ export async function listEvents(
   return storable(ports.ledger.events(asked.principal.tenant, executionId, afterSeq, limit));
 }
 
-/** @param afterSeq of the last event that the reader has; 0 = from the beginning */
+/**
+ * What comes after the reader's key has ended, or its tenant was suspended, is not told: `next` says instead why.
+ * @param afterSeq of the last event that the reader has; 0 = from the beginning
+ */
 export async function follow(
   ports: InvokePorts & { readonly streams: Streams },
   asked: Asked,
@@ -71,7 +76,12 @@ export async function follow(
   const reader = await storable(ports.streams.follow(row, afterSeq));
   const { tenant, callId } = row;
   const abandon = (): void => void ports.driver.happen(tenant, callId, { type: "cancel", by: `${principal.name} (went away)` });
-  return { ...reader, abandon };
+  const next = async (ms: number): Promise<Batch> => {
+    const batch = await reader.next(ms);
+    await requireStillIn(ports, asked);
+    return batch;
+  };
+  return { ...reader, next, abandon };
 }
 
 export async function listExecutions(ports: InvokePorts, asked: Asked, query: ExecutionQuery): Promise<Page<Call>> {

@@ -149,6 +149,53 @@ describe("who may", () => {
   });
 });
 
+describe("who was let in and reads on", () => {
+  const root = asked({ name: "user:root", scopes: new Set(["*"]) });
+  const wanted = { label: "shop", principal: "service:shop", scopes: ["calls:read"] } as const;
+
+  /** A key of its own for each, and where the reader with the first one stands: behind `start`. */
+  async function reading(callId: string, expiresAt?: number) {
+    const made = await corridor.service.createKey(root, { ...wanted, ...(expiresAt === undefined ? {} : { expiresAt }) });
+    const principal = await corridor.service.authenticate(made.secret, "r");
+    const follower = await corridor.service.follow({ principal, requestId: "req_stream" }, callId, 0);
+    expect(await read(follower)).toEqual([`1 start ${start1}`]);
+    return { follower, keyId: made.key.keyId };
+  }
+
+  test("hears nothing that was said after its key was revoked; who has another key reads on", async () => {
+    const worker = corridor.worker("w1");
+    const callId = await runningCall(worker);
+    const [ended, other] = [await reading(callId), await reading(callId)];
+    await corridor.service.revokeKey(root, ended.keyId);
+    output(worker, callId, 1, "secret");
+    expect(await refusal(ended.follower.next(1))).toMatchObject({ code: "key_revoked" });
+    expect(await read(other.follower)).toEqual(['2 stdout {"text":"secret"}']);
+    await corridor.settle();
+    expect(await corridor.audit("platform")).toMatchObject([{ action: "auth.refused", errorCode: "key_revoked", requestId: "req_stream" }]);
+  });
+
+  test("is told so at the next sign of life where nothing is said any more", async () => {
+    const callId = await runningCall(corridor.worker("w1"));
+    const { follower, keyId } = await reading(callId);
+    const waiting = follower.next(15_000);
+    await corridor.service.revokeKey(root, keyId);
+    const [told] = await Promise.all([refusal(waiting), corridor.clock.pass(15_000)]);
+    expect(told).toMatchObject({ code: "key_revoked" });
+  });
+
+  test("reads until the instant at which its key expires", async () => {
+    const worker = corridor.worker("w1");
+    const callId = await runningCall(worker);
+    const { follower } = await reading(callId, corridor.clock.now() + 1_000);
+    await corridor.clock.pass(900);
+    output(worker, callId, 1, "before");
+    expect(await read(follower)).toEqual(['2 stdout {"text":"before"}']);
+    await corridor.clock.pass(100);
+    output(worker, callId, 2, "after");
+    expect(await refusal(follower.next(1))).toMatchObject({ code: "token_expired" });
+  });
+});
+
 test("who goes away and had asked for that cancels the call", async () => {
   const worker = corridor.worker("w1");
   const callId = await runningCall(worker);

@@ -289,6 +289,23 @@ describe("suspended", () => {
     expect(given(w1)).toEqual([`invoke ${running.callId}#1`, `invoke ${late.callId}#1`]);
   });
 
+  test("who follows a call of it is told nothing more, and the call runs on", async () => {
+    const w1 = house.worker("w1");
+    const { callId } = (await house.invoke()).call;
+    await house.settle();
+    w1.say(accepted(callId));
+    w1.say(started(callId));
+    const follower = await house.service.follow(asked(), callId, 0);
+    expect((await follower.next(1)).events).toHaveLength(1);
+    await suspend();
+    w1.say({ type: "progress", callId, fence: 1, percent: 50, message: "half" });
+    expect(await refusal(follower.next(1))).toMatchObject({ code: "forbidden", details: { reason: "tenant_suspended" } });
+    follower.close();
+    w1.say(result(callId));
+    await house.settle();
+    expect(await house.state(callId)).toBe("succeeded");
+  });
+
   test("a question that time answers goes on into the line, and waits there with the rest", async () => {
     await house.policy({ name: "ask", then: ask("boss", 1, { timeout: "10s", on_timeout: "allow" }) });
     const { callId } = await house.parked();

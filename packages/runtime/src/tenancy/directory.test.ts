@@ -139,6 +139,34 @@ describe("authenticate", () => {
   }, 60_000);
 });
 
+describe("requireAlive", () => {
+  const alive = (keys: Key[], now = 5) => directoryOf({ keys }).directory.requireAlive(principal, now);
+
+  test.each<[string, Partial<Key>, string]>([
+    ["revoked", { revokedAt: 3 }, "key_revoked"],
+    ["expired from its instant on", { expiresAt: 5 }, "token_expired"],
+  ])("whose key was %s is out, whatever other keys it has, in the words of who comes in by it", async (_, changes, code) => {
+    const { directory } = directoryOf({ keys: [{ ...key, keyId: "key_2", hash: "another" }, { ...key, ...changes }] });
+    await expect(directory.requireAlive(principal, 5)).rejects.toMatchObject({ code });
+    await expect(directory.authenticate(token, 5)).rejects.toMatchObject({ code });
+  });
+
+  test("whose key is alive stays in, and who has none came in by another credential", async () => {
+    await alive([{ ...key, expiresAt: 6 }]);
+    await alive([{ ...key, keyId: "key_2", revokedAt: 3 }]);
+    await alive([{ ...key, principal: "service:other", revokedAt: 3 }, { ...key, tenant: "other", revokedAt: 3 }]);
+  });
+
+  test("read once, and anew after a change of the tenant's", async () => {
+    const { directory, asked, stored } = directoryOf({ keys: [key] });
+    for (let n = 0; n < 3; n++) await directory.requireAlive(principal, 5);
+    expect(asked).toEqual(["keys of acme"]);
+    stored.keys = [{ ...key, revokedAt: 4 }];
+    directory.changed("acme");
+    await expect(directory.requireAlive(principal, 5)).rejects.toMatchObject({ code: "key_revoked" });
+  });
+});
+
 describe("permissionsOf", () => {
   test.each<[string, Partial<Grant>, readonly string[]]>([
     ["its own grant, for every project", {}, ["tool:invoke:pay"]],

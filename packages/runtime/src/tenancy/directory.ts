@@ -68,13 +68,21 @@ export class Directory {
     const known = this.#known.get(token) ?? (await this.#lookUp(token));
     if (known === undefined) throw new SignalboxError("unauthenticated", "the API key is not known here");
     const { key, principal } = known;
-    if (key.revokedAt !== null) throw new SignalboxError("key_revoked", "the API key was revoked; ask for a new one");
-    if (key.expiresAt !== null && key.expiresAt <= now) throw new SignalboxError("token_expired", "the API key has expired; ask for a new one");
+    requireAlive(key, now);
     if (now - known.usedAt >= usedStepMs) {
       known.usedAt = now;
       this.#ears.used?.(key, now);
     }
     return principal;
+  }
+
+  /**
+   * For who was let in a while ago. One that has no key here came in by another credential.
+   * @throws SignalboxError token_expired · key_revoked
+   */
+  async requireAlive({ tenant, name, keyId }: Pick<Principal, "tenant" | "name" | "keyId">, now: number): Promise<void> {
+    const key = (await this.#keysOf(tenant)).get(name)?.find((one) => one.keyId === keyId);
+    if (key !== undefined) requireAlive(key, now);
   }
 
   async #lookUp(token: string): Promise<Known | undefined> {
@@ -147,6 +155,11 @@ export class Directory {
 
 export function isAlive({ revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > now);
+}
+
+function requireAlive({ revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">, now: number): void {
+  if (revokedAt !== null) throw new SignalboxError("key_revoked", "the API key was revoked; ask for a new one");
+  if (expiresAt !== null && expiresAt <= now) throw new SignalboxError("token_expired", "the API key has expired; ask for a new one");
 }
 
 /** A failed read must not be remembered as an answer. */

@@ -6,6 +6,7 @@ import {
   StreamEventSchema,
   ToolRuntime,
 } from "@signalbox/protocol/v1/tool_runtime";
+import { SignalboxError } from "@signalbox/protocol";
 import { expect, test } from "vitest";
 import type { CallFollower } from "../../../service.ts";
 import type { Batch, StreamEvent } from "../../../stream/types.ts";
@@ -200,6 +201,16 @@ test("a runtime that leaves says so, and how to go on", async () => {
     expect.stringContaining("follow the call again"),
   ]);
   expect([did.abandoned, did.closed > 0]).toEqual([0, true]);
+});
+
+test("a reader whose key has ended is told so, and cancels nobody's call", async () => {
+  const refused = Promise.reject<Batch>(new SignalboxError("key_revoked", "the API key was revoked; ask for a new one"));
+  refused.catch(() => undefined);
+  const { follower, did } = scriptedFollower([{ ...empty, events: [log(1)] }, refused]);
+  const { bytes, strays } = await openGrpcDoor({ follow: async () => follower });
+  const answered = await bytes(invokeStream, [begin({ cancelOnDisconnect: true })]);
+  expect([answered.status.code, detailIn(answered.status).code]).toEqual([codes.UNAUTHENTICATED, "key_revoked"]);
+  expect([told(answered).length, did.abandoned, did.closed > 0, strays]).toEqual([1, 0, true, []]);
 });
 
 test("trouble of the runtime in mid-stream ends the rpc as its own fault and cancels nobody's call", async () => {

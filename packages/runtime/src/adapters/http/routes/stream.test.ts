@@ -239,6 +239,26 @@ describe("going away", () => {
     await expect.poll(() => bytes).toBeGreaterThan(100_000_000);
   });
 
+  test("a reader whose key has ended is let go of without an end of the call, which it does not cancel; nothing is logged as a fault", async () => {
+    const followed = new Followed();
+    let count = 0;
+    const refusing: CallFollower = {
+      ...followed.follower,
+      next: async () => {
+        if (++count > 1) throw new SignalboxError("key_revoked", "the API key was revoked; ask for a new one");
+        return { ...empty, events: [said(1)] };
+      },
+    };
+    const door = await openDoor({ follow: async () => refusing });
+    const wire = door.wire();
+    wire.send(posted(',"cancel_on_disconnect":true'));
+    const all = await wire.until("0\r\n\r\n");
+    expect(all.match(/^(id|event): .*/gm)).toEqual(["id: 1", "event: stdout"]);
+    expect(all).not.toContain("revoked");
+    expect([count, followed.words]).toEqual([2, ["close"]]);
+    expect(await door.line(({ route }) => route === "/v1/executions")).toMatchObject({ level: "info" });
+  });
+
   test("a fault of ours breaks the answer off in the middle, is logged, and cancels nothing", async () => {
     const followed = new Followed();
     let count = 0;

@@ -1,4 +1,5 @@
 // The route that follows one call: its events as they come, and those that were missed.
+import { errorTable, SignalboxError } from "@signalbox/protocol";
 import type { CallFollower } from "../../../service.ts";
 import { sseAlive, sseBatch, sseHello } from "../../../stream/sse.ts";
 import type { Answer } from "../answer.ts";
@@ -54,9 +55,11 @@ function pages(follower: CallFollower, cancels: boolean): AsyncIterator<string> 
         const text = sseBatch(batch, recordJson);
         return { done: false, value: text === "" ? sseAlive : text };
       } catch (error) {
-        // The trouble is ours: it cancels nobody's call.
+        // Whether the trouble is ours or the reader's key has ended: it cancels nobody's call.
         finished = true;
         close();
+        // Who comes back is told why.
+        if (error instanceof SignalboxError && errorTable[error.code].http < 500) return over;
         throw error;
       }
     },
