@@ -142,7 +142,6 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     faultsMax: [httpBounds, "faultsMax: of 20 faults all are named"],
   },
   apiLimits: {
-    receivedBytesMax: [grpcRequests, "a message that is far too large is refused at its first bytes"],
     requestWaitMs: [grpcRequests, "a request that never ends is not waited for without end"],
     envelopeBytesMax: [grpcRequests, "a manifest of 256 KiB is read, one byte more is not"],
     pathFieldCharsMax: [grpcRequests, "a name that would be a part of the path and is %s does not reach the runtime"],
