@@ -170,8 +170,9 @@ export const CallErrorSchema: GenMessage<CallError> = /*@__PURE__*/
   messageDesc(file_signalbox_v1_shared, 4);
 
 /**
- * Why a request was refused, or how the call that it waited for failed. It travels as the detail of a gRPC status, and
- * in the answers of ToolRuntime.InvokeMany. Over 4 KiB its parts are left out from the end; GetExecution has them all.
+ * Why a request was refused, or how the call that it waited for failed: the detail of a gRPC status, and an answer of
+ * ToolRuntime.InvokeMany. A status has room for 4 KiB of it: what is larger loses `details` first, and
+ * ToolRuntime.GetExecution has them all.
  *
  * @generated from message signalbox.v1.ErrorDetail
  */
