@@ -17,10 +17,10 @@ const bothDoors = [
   "policies",
   "registry",
   "reports-approvals",
-  "result-cache",
-  "tenants",
+  "reports-audit",
   "result-cache",
   "retention",
+  "tenants",
   "triggers",
   "webhooks",
 ];
