@@ -1,4 +1,4 @@
-// Retention with a real runtime that keeps ended calls for a second: what goes with a call, and that its key is free then.
+// Retention with a real runtime that keeps ended calls for four seconds: what goes with a call, and that its key is free then.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Rest } from "../support/rest.ts";
 import { startStack, type Stack } from "../support/stack.ts";
@@ -6,7 +6,7 @@ import { startStack, type Stack } from "../support/stack.ts";
 let stack: Stack;
 let admin: Rest;
 beforeAll(async () => {
-  stack = await startStack({ args: ["--retention", "1s"] });
+  stack = await startStack({ args: ["--retention", "4s"] });
   admin = stack.admin;
 });
 afterAll(() => stack.close());

@@ -99,7 +99,7 @@ export class SimStore {
   }
 
   #apply(unit: Unit): CommitOutcome {
-    const refused = unit.writes.findIndex((write) => !this.#holds(write));
+    const refused = unit.writes.findIndex((write) => !this.#holds(write) || (this.guards && !this.#goesOn(write, unit)));
     if (refused >= 0) return { applied: false, write: refused };
     for (const write of unit.writes) this.#write(write);
     return { applied: true };
@@ -113,6 +113,14 @@ export class SimStore {
     if (write.op !== "update_call") return true;
     const row = this.calls.get(keyOf(write.row));
     return row !== undefined && row.state === write.expect.state && row.fence === write.expect.fence;
+  }
+
+  /** As in the real ledger: what tells of a call goes on behind the events that are there, so a dead process's word cannot come in between. */
+  #goesOn(write: Write, unit: Unit): boolean {
+    if (write.op !== "update_call") return true;
+    const { callId, tenant } = write.row;
+    const told = unit.writes.filter((one) => one.op === "append_event" && one.event.callId === callId && one.event.tenant === tenant).length;
+    return this.calls.get(keyOf(write.row))?.eventSeq === write.row.eventSeq - told;
   }
 
   #write(write: Write): void {

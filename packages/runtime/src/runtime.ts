@@ -16,6 +16,7 @@ import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
 import { reconsider } from "./corridor/reconsider.ts";
 import { Refusals } from "./corridor/refusals.ts";
+import { keptResult } from "./corridor/result-cache.ts";
 import { Retention } from "./corridor/retention.ts";
 import { serviceOf, type ServicePorts } from "./corridor/service.ts";
 import { Streams } from "./corridor/streams.ts";
@@ -160,7 +161,9 @@ function consultOf(parts: Consulted): Consult {
   return {
     async recheck(call) {
       const look = await lookAgain(governing, call, argsOf(call));
-      return look.ok ? look.clearance : { error: look.error };
+      if (!look.ok) return { error: look.error };
+      const answer = await keptResult(governing, call);
+      return answer === null ? look.clearance : { ...look.clearance, answer };
     },
     endApproval: (call, happening) => approvals().endWithCall(call, happening),
     trigger: (call, outcome) => approvals().trigger(call, outcome),

@@ -59,6 +59,9 @@ function settleByResult(change: Change, found: CheckedResult): void {
   // Stopped by its worker's own clock, while the runtime could not reach it or was down: that is the timeout.
   const byItself = found.status === "cancelled" && runDeadlineAt !== null && runDeadlineAt <= change.now;
   if (byItself && change.call.stopReason === null) set(change, { stopReason: "timeout" });
+  // Its handler was done in time; only the word of it was late: the runtime was down, or the way was long.
+  const inTime = found.status === "succeeded" && found.usage.durationMs <= change.call.timeoutMs;
+  if (inTime && change.call.stopReason === "timeout") set(change, { stopReason: null });
   const stop = change.call.stopReason;
   const timedOut = stop === "timeout" || stop === "total_deadline";
   if (timedOut) {

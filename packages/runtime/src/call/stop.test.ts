@@ -143,7 +143,7 @@ describe("timeout", () => {
     playAll(running(changes), [14_000, { type: "renew", fence: 1 }], [20_000, look()], [24_000, { type: "renew", fence: 1 }]).live;
 
   test.each([
-    ["a success", result(1)],
+    ["a success", result(1, { usage: { durationMs: 20_001 } })],
     ["a failure", result(1, { status: "failed", error: { code: "tool_error", message: "", type: "tool", retryable: false } })],
     ["a confirmed stop", stopped],
   ])("%s inside the grace is still a timeout, with its stop confirmed", (_, answer) => {
@@ -155,10 +155,15 @@ describe("timeout", () => {
   });
 
   test("what a handler finished inside the grace is kept as a late result, and told", () => {
-    const outcome = play(timingOut(unsafe), result(1), 25_000);
+    const outcome = play(timingOut(unsafe), result(1, { usage: { durationMs: 24_000 } }), 25_000);
     expect(outcome.live.call.error?.details).toEqual({ stop_confirmed: true, handler_completed: true, may_have_executed: true });
     expect(outcome.effects.filter(({ type }) => type === "late_result")).toHaveLength(1);
     expect(play(timingOut(unsafe), stopped, 25_000).effects.filter(({ type }) => type === "late_result")).toEqual([]);
+  });
+
+  test.each([safe, unsafe])("a success that took no longer than it might is one, however late the word of it comes", (changes) => {
+    const { call } = play(timingOut(changes), result(1, { usage: { durationMs: 20_000 } }), 25_000).live;
+    expect(call).toMatchObject({ state: "succeeded", stopReason: null, error: null, outputJson: '"paid"' });
   });
 
   test("an unsafe call that stopped in time has timed out, and may have executed", () => {

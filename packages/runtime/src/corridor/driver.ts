@@ -5,7 +5,7 @@ import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
 import type { Admission } from "../dispatch/admission.ts";
 import type { Hub } from "../dispatch/hub.ts";
-import type { Clearance, HubOutput, ResultCheck, ToolFacts, WorkerIdentity } from "../dispatch/types.ts";
+import type { Clearance, Cleared, HubOutput, ResultCheck, ToolFacts, WorkerIdentity } from "../dispatch/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Clock, Log, Meters } from "./ports.ts";
@@ -25,7 +25,7 @@ export interface DriverPorts {
 /** Whom the driver asks what the hub cannot know: rules, grants, approvals, and who may run a tool. */
 export interface Consult {
   /** Whether a call that has waited may start. Rejects when that cannot be found out. */
-  recheck(call: Call): Promise<Clearance | { readonly error: ErrorBody }>;
+  recheck(call: Call): Promise<Cleared | { readonly error: ErrorBody }>;
   /** Ends the approval of a call together with what happened to the call. */
   endApproval(call: Call, happening: Happening): Promise<void>;
   trigger(call: Call, outcome: RoutingOutcome): Promise<void>;

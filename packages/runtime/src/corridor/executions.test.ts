@@ -44,13 +44,14 @@ describe("who may see a call", () => {
     expect((await corridor.audit())[0]).toMatchObject({ errorCode: "forbidden", details: { missing_scope: scope } });
   });
 
-  test("a list holds the own project's calls, whatever project is asked for", async () => {
+  test("a list holds the own project's calls, and none where another project is asked for", async () => {
     const { call } = await corridor.invoke();
     const office = asked({ project: "office", scopes: new Set(["tools:invoke", "calls:read"]) });
     const other = await corridor.invoke({}, office);
     const ids = async (by: typeof reader, project?: string): Promise<string[]> =>
       (await corridor.service.listExecutions(by, { limit: 10, ...(project === undefined ? {} : { project }) })).items.map(({ callId }) => callId);
-    expect(await ids(reader, "office")).toEqual([call.callId]);
+    expect(await ids(reader)).toEqual([call.callId]);
+    expect([await ids(reader, "office"), await ids(reader, "nowhere")]).toEqual([[], []]);
     expect(await ids(office)).toEqual([other.call.callId]);
     const admin = asked({ scopes: new Set(["*"]) });
     expect((await ids(admin)).toSorted()).toEqual([call.callId, other.call.callId].toSorted());

@@ -87,6 +87,7 @@ export async function follow(
 export async function listExecutions(ports: InvokePorts, asked: Asked, query: ExecutionQuery): Promise<Page<Call>> {
   await ports.refusals.requireScope(asked.principal, "calls:read", asked.requestId);
   const { limit, cursor, status, project, tool, principal, from, to } = query;
+  if (project !== undefined && !maySee(asked, project)) return { items: [], next: undefined };
   const filter = {
     tenant: asked.principal.tenant,
     ...(status === undefined ? {} : { state: status }),

@@ -180,7 +180,11 @@ async function denied(
   decision: Decision,
   no: { readonly code: ErrorCode; readonly message: string; readonly details: Readonly<Record<string, unknown>>; readonly reason: string },
 ): Promise<never> {
-  const { code, message, details, reason } = no;
+  const { code, message, reason } = no;
+  // Whoever asks again under its key learns which call that was: a denial of today says nothing about it.
+  const earlier = await reserved(ports, passage);
+  const own = earlier !== undefined && earlier.fingerprint === passage.fingerprint && earlier.principal === passage.asked.principal.name;
+  const details = own ? { ...no.details, earlier_execution_id: earlier.callId } : no.details;
   ports.meters.count("authorization_denied_total", { reason });
   const identity = identityOf(ports, passage, decision, allowed(passage));
   const call = await storable(ports.driver.deny(identity, errorBody(code, message, details)));

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { asked, Corridor, refusal } from "../../../../test/support/corridor.ts";
 import { settled } from "../../../../test/support/hand-clock.ts";
+import { policyDocument } from "../../../../test/support/manifests.ts";
 import { result } from "../../../../test/support/hand-hub.ts";
 
 let corridor: Corridor;
@@ -150,4 +151,13 @@ describe("a store that cannot be used", () => {
     expect(corridor.figures).toEqual([]);
     expect(await corridor.audit("platform")).toEqual([]);
   });
+});
+
+test("a repeated request that is denied today learns which call its key names, if it is its own and the same", async () => {
+  const { call } = await corridor.invoke({ idempotencyKey: "k" });
+  const deny = policyDocument({ name: "never", match: { tools: ["pay"] }, then: { decision: "deny", reason: "not today" } });
+  await corridor.service.publishPolicy(asked({ scopes: new Set(["policies:write"]) }), deny, {});
+  expect((await refusal(corridor.invoke({ idempotencyKey: "k" }))).details).toMatchObject({ earlier_execution_id: call.callId });
+  expect((await refusal(corridor.invoke({ idempotencyKey: "k", input: { amount: 6 } }))).details).not.toHaveProperty("earlier_execution_id");
+  expect((await refusal(corridor.invoke({ idempotencyKey: "other" }))).details).not.toHaveProperty("earlier_execution_id");
 });

@@ -190,6 +190,17 @@ test("the cache is the ledger: a runtime that was killed finds it again", async 
   expect((await ask()).call).toMatchObject({ state: "succeeded", cachedFrom: first });
 });
 
+test("what waited under a freeze is answered by a result that is there when it is lifted", async () => {
+  const first = await run();
+  const operator = asked({ scopes: new Set(["policies:write"]) });
+  await corridor.service.freeze(operator, "look", "strange answers");
+  const { call } = await ask();
+  await corridor.service.unfreeze(operator, "look");
+  await corridor.settle();
+  expect(await corridor.ledger.getCall("acme", call.callId)).toMatchObject({ state: "succeeded", cachedFrom: first });
+  expect(invokes().map(({ callId }) => callId)).toEqual([first]);
+});
+
 test("a frozen tool hands nothing out", async () => {
   await run();
   await corridor.service.freeze(asked({ scopes: new Set(["policies:write"]) }), "look", "strange answers");

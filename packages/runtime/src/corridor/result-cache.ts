@@ -1,5 +1,5 @@
 // The result cache: calls of a pure tool that may be answered with the result of an earlier one, whose row is the cache.
-import type { CallIdentity, Decision } from "../call/types.ts";
+import type { Call, CallIdentity, Decision } from "../call/types.ts";
 import type { CachedResult } from "../call/machine.ts";
 import type { Admission } from "../dispatch/admission.ts";
 import type { Hub } from "../dispatch/hub.ts";
@@ -64,7 +64,14 @@ export async function admitOrAnswer(ports: ResultCachePorts, admission: Admissio
   return driver.admit(admission, since);
 }
 
-async function resultFor(ledger: Ledger, { tenant, resultBytesMax }: CallIdentity, cacheKey: string, settledFrom: number): Promise<CachedResult | null> {
+/** What may have come into the ledger while the call waited: a look before its start, or before an answer, asks for it. */
+export async function keptResult({ ledger, clock }: Pick<ResultCachePorts, "ledger" | "clock">, call: Call): Promise<CachedResult | null> {
+  if (call.cacheKey === null) return null;
+  const version = await ledger.toolVersion(call.toolTenant, call.tool, call.version);
+  return version === undefined ? null : resultFor(ledger, call, call.cacheKey, clock.now() - version.spec.cacheTtlMs);
+}
+
+async function resultFor(ledger: Ledger, { tenant, resultBytesMax }: Pick<CallIdentity, "tenant" | "resultBytesMax">, cacheKey: string, settledFrom: number): Promise<CachedResult | null> {
   const call = await ledger.cachedResult(tenant, cacheKey, settledFrom);
   if (call === undefined || call.outputJson === null || call.outputHash === null || call.outputBytes > resultBytesMax) return null;
   const { outputJson: json, outputHash: hash, outputBytes: bytes, outputIllFormed: illFormed } = call;

@@ -27,6 +27,3 @@ export function enter(state: HubState, live: Live, facts: ToolFacts, clearance: 
   moved(state, null, live.call);
   return entry;
 }
-
-/** Of no epoch that ever was. */
-export const noClearance: Clearance = { epoch: -1, until: 0 };

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { errorBody } from "@signalbox/protocol";
 import { identityOf } from "../../../../test/support/calls.ts";
-import { HandHub, believed, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
+import { HandHub, believed, holds, result, started, unitWords } from "../../../../test/support/hand-hub.ts";
 import type { Result } from "@signalbox/protocol";
 
 let hub: HandHub;
@@ -68,16 +68,32 @@ function admission(of: HandHub, callId: string) {
 }
 
 describe("the one that runs brings nothing", () => {
-  test("it fails: the next one runs, and the rest waits for that", () => {
+  test("its tool fails: all others run by themselves, for each would fail after the one before it", () => {
     three();
     hub.sent(w1);
     hub.say(w1, failed("c1"));
     hub.store();
     expect(told()).toEqual(["c1 failed"]);
-    expect(hub.sent(w1)).toEqual(["result_ack c1#1 stored", "invoke c2#1"]);
+    expect(hub.sent(w1)).toEqual(["result_ack c1#1 stored", "invoke c2#1", "invoke c3#1"]);
+    // Whoever comes now has one to wait for again.
+    hub.admit("c4", twin);
+    hub.store();
     hub.say(w1, result("c2"));
     hub.store();
-    expect(told()).toEqual(["c2 succeeded", "c3 succeeded from c2"]);
+    expect(told()).toEqual(["c2 succeeded", "c4 succeeded from c2"]);
+    expect(hub.sent(w1)).toEqual(["result_ack c2#1 stored"]);
+  });
+
+  test("its own deadline ends it: that says nothing of the tool, and one of the others runs for the rest", () => {
+    const idle = new HandHub();
+    idle.admit("c1", { ...twin, totalDeadlineAt: idle.now + 500 });
+    for (const name of ["c2", "c3"]) idle.admit(name, twin);
+    idle.store();
+    idle.pass(501);
+    idle.store();
+    const w = idle.connect("w1");
+    idle.store();
+    expect(idle.sent(w)).toEqual(["registered", "invoke c2#1"]);
   });
 
   test("it is cancelled while it is queued: so too", () => {
@@ -177,19 +193,58 @@ describe("what has changed since the follower came", () => {
     expect(told()).toEqual(["c1 succeeded", "c2 succeeded from c1"]);
   });
 
-  test("is a freeze of the tool: nothing of it goes out, and it runs when the freeze is lifted", () => {
-    hub.admit("c1", twin);
-    hub.admit("c2", twin);
-    hub.store();
+  test("is a freeze of the tool: nothing of it goes out; when it is lifted one is looked at, and what it gets is for all", () => {
+    three();
     hub.sent(w1);
     hub.hub.freeze("acme", "pay");
     hub.say(w1, result("c1"));
     hub.store();
     expect(told()).toEqual(["c1 succeeded"]);
+    const kept = { from: "c1", output: { json: '"done"', hash: "h", bytes: 6, illFormed: false } };
+    hub.look = () => ({ ...hub.clearance(), answer: kept });
+    hub.hub.unfreeze("acme", "pay", hub.now);
+    hub.store();
+    expect(told()).toEqual(["c2 succeeded from c1", "c3 succeeded from c1"]);
+    expect(hub.sent(w1)).toEqual(["result_ack c1#1 stored"]);
+  });
+
+  test("is a freeze, and the result is too old when it is lifted: one of them runs for the rest", () => {
+    three();
+    hub.sent(w1);
+    hub.hub.freeze("acme", "pay");
+    hub.say(w1, result("c1"));
+    hub.store();
     hub.hub.unfreeze("acme", "pay", hub.now);
     hub.store();
     expect(hub.sent(w1)).toEqual(["result_ack c1#1 stored", "invoke c2#1"]);
   });
+});
+
+test("after a restart the one that runs leads the others again", () => {
+  three();
+  hub.say(w1, started("c1"));
+  hub.store();
+  const rows = ["c1", "c2", "c3"].map((name) => hub.call(name));
+  const again = new HandHub({}, 0);
+  for (const row of rows) again.restore(row);
+  const w = again.connect("w1", { inFlight: [holds("c1", "running")] });
+  again.store();
+  expect(again.sent(w).filter((word) => word.startsWith("invoke"))).toEqual([]);
+  again.say(w, result("c1"));
+  again.store();
+  expect(again.orders("tell").map(({ call }) => `${call.callId} ${call.cachedFrom}`)).toEqual(["c1 null", "c2 c1", "c3 c1"]);
+});
+
+test("after a restart that found nobody running, the first in line runs for the others", () => {
+  const idle = new HandHub();
+  for (const name of ["c1", "c2", "c3"]) idle.admit(name, twin);
+  idle.store();
+  const rows = ["c1", "c2", "c3"].map((name) => idle.call(name));
+  const again = new HandHub();
+  for (const row of rows) again.restore(row);
+  const w = again.connect("w1");
+  again.store();
+  expect(again.sent(w)).toEqual(["registered", "invoke c1#1"]);
 });
 
 test("followers count towards the depth of their tenant's queue, and leave it when they are answered", () => {

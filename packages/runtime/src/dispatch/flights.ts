@@ -1,9 +1,9 @@
 // Twins of a call that may share its result: while one of them runs, the others wait for what it brings.
 import type { CachedResult } from "../call/machine.ts";
-import type { Call } from "../call/types.ts";
+import { isParked, type Call } from "../call/types.ts";
 import { apply } from "./apply.ts";
 import { isFrozen, type HubState } from "./state.ts";
-import type { Flight, LiveCall } from "./types.ts";
+import { noClearance, type Flight, type LiveCall } from "./types.ts";
 
 /** How many keys are remembered of which a run has ended; past it the oldest is forgotten, and a look is made once more for nothing. */
 const endedMax = 10_000;
@@ -17,11 +17,12 @@ export function flightKey({ tenant, cacheKey }: Pick<Call, "tenant" | "cacheKey"
   return cacheKey === null ? null : `${tenant}\u0000${cacheKey}`;
 }
 
-/** Makes a fresh call the leader of its key, or a follower of the one that there is. */
+/** Makes a call the leader of its key, or, if it is queued, a follower of the one that there is. */
 export function join(state: HubState, entry: LiveCall): "leads" | "follows" | "alone" {
   const key = flightKey(entry.live.call);
-  if (key === null) return "alone";
+  if (key === null || isParked(entry.live.call)) return "alone";
   const flight = state.flights.get(key);
+  if (flight !== undefined && entry.live.call.state !== "queued") return "alone";
   if (flight === undefined) {
     state.flights.set(key, { leader: entry, followers: new Set() });
     return "leads";
@@ -48,7 +49,8 @@ export function leave(state: HubState, entry: LiveCall, now: number, call: Call 
   state.flightsEnded.set(key, endedRuns(state, key) + 1);
   if (state.flightsEnded.size > endedMax) state.flightsEnded.delete(state.flightsEnded.keys().next().value ?? key);
   const result = resultOf(call);
-  if (result !== null) {
+  // Under a freeze nothing goes out: one of them leads the others on, and finds the result in the ledger when it is lifted.
+  if (result !== null && !isFrozen(state, call)) {
     for (const follower of flight.followers) {
       if (result.output.bytes > follower.live.call.resultBytesMax) continue;
       flight.followers.delete(follower);
@@ -56,7 +58,15 @@ export function leave(state: HubState, entry: LiveCall, now: number, call: Call 
       answer(state, follower, now);
     }
   }
+  const failed = call.state === "failed" || (call.state === "timed_out" && call.stopReason !== "total_deadline");
   promote(state, key, flight, now);
+  // What its own tool brought down would bring down the next one too, and each would wait for all before it.
+  if (failed) for (const follower of flight.followers) releaseFrom(state, flight, follower, now);
+}
+
+function releaseFrom(state: HubState, { followers }: Flight, follower: LiveCall, now: number): void {
+  followers.delete(follower);
+  release(state, follower, now);
 }
 
 /** The next in line runs itself, and the rest waits for it. */
@@ -68,13 +78,14 @@ function promote(state: HubState, key: string, { followers }: Flight, now: numbe
   release(state, next, now);
 }
 
-/** Into the line of its own tool, with all the time that a call has there. */
+/** Into the line of its own tool, with all the time that a call has there. It is looked at first: what it waited for may be in the ledger. */
 function release(state: HubState, entry: LiveCall, now: number): void {
   const { call } = entry.live;
   if (call.state !== "queued") return;
   state.line.remove(entry.lineKey, call);
   entry.lineKey = entry.laneKey;
   entry.answer = null;
+  entry.clearance = noClearance;
   state.line.add(entry.lineKey, call);
   apply(state, entry, { type: "thawed", reason: "twin_ended" }, now);
   state.unplaced.push(entry);

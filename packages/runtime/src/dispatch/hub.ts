@@ -9,7 +9,7 @@ import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Admission } from "./admission.ts";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
-import { enter, noClearance } from "./enter.ts";
+import { enter } from "./enter.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { isCapped } from "./occupancy.ts";
@@ -17,9 +17,11 @@ import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./
 import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
 import { hadLease, type StoredCall } from "./stored-call.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
+import { noClearance } from "./types.ts";
 import type {
   CapBook,
   Clearance,
+  Cleared,
   HubLimits,
   HubOutput,
   LiveCall,
@@ -237,6 +239,8 @@ export class Hub {
     entry.stored = row;
     entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
     state.line.saw(call.startTag);
+    // They come in the order of the queue, so whoever ran for the others leads them again.
+    join(state, entry);
     if (call.state === "queued") {
       state.line.add(entry.lineKey, call);
       dispatchIfFree(state, entry, now);
@@ -281,7 +285,7 @@ export class Hub {
   }
 
   /** What a look found at a call that waits: it may run until then, or not any more. */
-  cleared(tenant: string, callId: string, found: Clearance | { readonly error: ErrorBody }, now: number): void {
+  cleared(tenant: string, callId: string, found: Cleared | { readonly error: ErrorBody }, now: number): void {
     cleared(this.#state, callKey(tenant, callId), found, now);
     placeWaiting(this.#state, now);
   }

@@ -6,7 +6,7 @@ import { isCapped } from "./occupancy.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
 import { answer } from "./flights.ts";
 import { callKey, isFrozen, isHeld, sessionOf, type HubState } from "./state.ts";
-import type { Clearance, LiveCall } from "./types.ts";
+import { noClearance, type Cleared, type LiveCall } from "./types.ts";
 
 /** A stored instant of the call may have passed. */
 export function look(state: HubState, entry: LiveCall, now: number): void {
@@ -66,13 +66,14 @@ function asksRules(state: HubState, entry: LiveCall, now: number): boolean {
   return true;
 }
 
-export function cleared(state: HubState, key: string, found: Clearance | { readonly error: ErrorBody }, now: number): void {
+export function cleared(state: HubState, key: string, found: Cleared | { readonly error: ErrorBody }, now: number): void {
   const entry = state.calls.get(key);
   if (entry !== undefined) {
     entry.lookedAt = false;
     if ("error" in found) apply(state, entry, { type: "barred", error: found.error }, now);
     else {
       entry.clearance = found;
+      if (found.answer !== undefined && entry.live.call.state === "queued") entry.answer = found.answer;
       if (entry.answer === null) dispatchIfFree(state, entry, now);
       else answer(state, entry, now);
     }
@@ -114,6 +115,8 @@ export function thaw(state: HubState, lift: () => void, now: number): void {
   lift();
   for (const entry of held) {
     if (isFrozen(state, entry.live.call)) continue;
+    // However short it was: what it waited for may have come meanwhile.
+    entry.clearance = noClearance;
     apply(state, entry, { type: "thawed", reason: "unfrozen" }, now);
     state.unplaced.push(entry);
   }

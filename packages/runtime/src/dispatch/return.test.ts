@@ -261,3 +261,23 @@ describe("a replica that starts anew", () => {
     expect(hub.orders("tell")).toMatchObject([{ call: { state: "succeeded" } }]);
   });
 });
+
+test("a handler that was done while the runtime was away: its start is late no more, and its result counts", () => {
+  const before = new HandHub();
+  const w1 = before.connect("w1");
+  before.admit("c1", { sideEffectClass: "irreversible_action" });
+  before.store();
+  before.say(w1, accepted("c1"));
+  before.store();
+  const row = before.call("c1");
+  const again = new HandHub({}, 0);
+  again.now += 11_000;
+  again.restore(row);
+  const back = again.connect("w1", { inFlight: [holds("c1", "done")] });
+  again.pass(50);
+  again.store();
+  expect(again.call("c1").state).toBe("running");
+  again.say(back, result("c1"));
+  again.store();
+  expect(again.orders("tell").map(({ call }) => call.state)).toEqual(["succeeded"]);
+});

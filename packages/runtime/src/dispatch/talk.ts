@@ -165,7 +165,8 @@ function takeBack(state: HubState, session: Session, entry: LiveCall, item: InFl
   holdSlot(session, entry);
   apply(state, entry, { type: "renew", fence: item.fence }, now, session.id);
   if (item.state === "accepted") apply(state, entry, { type: "accepted", fence: item.fence }, now, session.id);
-  if (item.state === "running") apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
+  // Also where its handler is done already: its start is late no more, and its result is on the way.
+  else apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
   const { call } = entry.live;
   if (call.stopReason !== null && !isTerminal(call.state)) {
     const reason = call.stopReason === "cancel" ? "cancel" : "timeout";
@@ -217,7 +218,7 @@ function heartbeat(state: HubState, session: Session, message: Heartbeat, now: n
 /** A heartbeat says again what an earlier message may have failed to: that the worker waits for its `Go`, or runs. */
 function catchUp(state: HubState, session: Session, entry: LiveCall, item: InFlight, now: number): void {
   if (entry.live.call.state !== "dispatched") return;
-  if (item.state === "running") apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
+  if (item.state !== "accepted") apply(state, entry, { type: "started", fence: item.fence }, now, session.id);
   if (item.state === "accepted" && entry.invokedOn === session.id) {
     apply(state, entry, { type: "accepted", fence: item.fence }, now, session.id);
   }

@@ -40,6 +40,14 @@ export interface Clearance {
   readonly until: number;
 }
 
+/** Of no epoch that ever was. */
+export const noClearance: Clearance = { epoch: -1, until: 0 };
+
+/** What a look has found: it may run till then; or it need not, for an earlier result answers it. */
+export interface Cleared extends Clearance {
+  readonly answer?: CachedResult;
+}
+
 /** What the hub must know of a call's tool beside the call itself. */
 export interface ToolFacts {
   readonly check: ResultCheck;
