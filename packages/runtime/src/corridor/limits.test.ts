@@ -63,6 +63,12 @@ describe("a rate", () => {
     expect(await admitted(3)).toBe(3);
     await limit({ rate: rate(6, 1) });
     expect(await admitted(3)).toBe(1);
+    // The same once more begins full, when it was gone in between.
+    await limit({ rate: rate(6, 1) });
+    expect(await admitted(1)).toBe(0);
+    await house.service.removeLimit(admin, { scope: "tool", subject: "pay" });
+    await limit({ rate: rate(6, 1) });
+    expect(await admitted(3)).toBe(1);
   });
 
   test("RL-07: a refusal leaves no row and no key behind: the same key runs later", async () => {
@@ -251,6 +257,31 @@ describe("a quota of the day", () => {
     await house.service.cancel(admin, call.callId);
     await house.settle();
     expect(await admitted(3)).toBe(1);
+  });
+
+  test("a call that did not come to be counts for nothing", async () => {
+    await limit({ ...ofTenant, quotas: { executionsPerDay: 3 } });
+    house.ledger.full = true;
+    expect(await code(house.invoke())).toBe("ledger_unavailable");
+    house.ledger.full = false;
+    await house.clock.pass(500);
+    const both = await Promise.all([house.invoke({ idempotencyKey: "k1" }), house.invoke({ idempotencyKey: "k1" })]);
+    expect(both.filter(({ replayed }) => replayed)).toHaveLength(1);
+    expect(await admitted(5)).toBe(2);
+  });
+
+  test("a call that asks on one day and is admitted on the next is of the next", async () => {
+    await limit({ ...ofTenant, quotas: { executionsPerDay: 1 } });
+    await house.policy({ name: "often", when: 'calls.window("10m") > 100', then: deny("too often") });
+    await house.clock.pass(toMidnight - 1);
+    const count = house.ledger.countCalls.bind(house.ledger);
+    house.ledger.countCalls = async (of) => {
+      house.ledger.countCalls = count;
+      await house.clock.pass(1);
+      return count(of);
+    };
+    expect((await house.invoke()).call.admittedAt).toBe(86_400_000);
+    expect((await refusal(house.invoke())).details).toMatchObject({ day: "1970-01-02", used: 1 });
   });
 
   test("is kept by project, too", async () => {
