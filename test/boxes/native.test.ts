@@ -19,7 +19,7 @@ const ordinaryUser = 47_011;
 const kitMsMax = 120_000;
 
 /** What the guest program is put together from. */
-const guestPackages = ["quickjs-emscripten", "quickjs-emscripten-core", "@jitl"].map((name) => `node_modules/${name}`);
+const guestPackages = ["quickjs-emscripten", "quickjs-emscripten-core", "@jitl", "@bufbuild/protobuf", "canonicalize"].map((name) => `node_modules/${name}`);
 
 /** Cases that an ordinary user's boxes pass at least; the rest needs what he does not have. */
 const enough: Readonly<Record<string, number>> = { native: 80, wasm: 50 };
@@ -55,6 +55,9 @@ test("all of it as an ordinary user", { timeout: 2 * kitMsMax }, async () => {
     // The tests may stand where an ordinary user cannot read: what he needs is brought to where he can.
     for (const part of ["packages/runtime/src/sandbox", "test/boxes", ...guestPackages])
       cpSync(join(root, part), join(folder, part), { recursive: true });
+    // As it is built: Node runs no TypeScript of an installed package.
+    for (const part of ["package.json", "dist"])
+      cpSync(join(root, "packages/protocol", part), join(folder, "node_modules/@signalbox/protocol", part), { recursive: true });
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     const node = join(folder, "node");
     cpSync(process.execPath, node);
