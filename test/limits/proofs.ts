@@ -5,7 +5,6 @@ export type Proof = readonly [file: string, title: string] | { readonly why: str
 
 const limitRoutes = "packages/runtime/src/adapters/http/routes/limits.test.ts";
 const limitsAdmin = "packages/runtime/src/corridor/limits-admin.test.ts";
-const logins = "packages/runtime/src/corridor/refused-logins.test.ts";
 const buckets = "packages/runtime/src/schedule/buckets.test.ts";
 const httpBodies = "packages/runtime/src/adapters/http/body.test.ts";
 const atTheDoors = "test/e2e/limits.test.ts";
@@ -231,12 +230,6 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
   bucketBounds: {
     perLimitMax: [buckets, "those for whom there is no room share one"],
     allMax: [buckets, "a second limit has the rest of the room, and shares after that"],
-  },
-  loginBounds: {
-    perKeyPerMinute: [logins, "as many as its bucket holds, then it is told how long to wait"],
-    perKeyBurst: [logins, "as many as its bucket holds, then it is told how long to wait"],
-    allPerMinute: [logins, "made up, each another one, count together"],
-    allBurst: [logins, "made up, each another one, count together"],
   },
   webhookLimits: {
     webhooksPerTenantMax: [webhooks, "twenty webhooks a tenant"],

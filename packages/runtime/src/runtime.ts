@@ -15,7 +15,6 @@ import { Locks } from "./corridor/locks.ts";
 import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
 import { reconsider } from "./corridor/reconsider.ts";
-import { RefusedLogins } from "./corridor/refused-logins.ts";
 import { Refusals } from "./corridor/refusals.ts";
 import { keptResult } from "./corridor/result-cache.ts";
 import { Retention } from "./corridor/retention.ts";
@@ -125,7 +124,6 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   };
   const parts: ServicePorts = {
     ...admin,
-    refusedLogins: new RefusedLogins({ clock, meters }),
     calendar: ports.calendar,
     webhooks: webhooks.service,
     streams,

@@ -117,7 +117,6 @@ export interface RuntimeStatus {
 export interface Service extends GovernanceService, FilesService, TenantService, LimitService {
   /**
    * A key of a suspended tenant is refused: `forbidden`, with the reason `tenant_suspended`.
-   * One that was refused too often is `rate_limited`; a good one never is.
    * @param token the credential as the caller sent it, without `Bearer `.
    */
   authenticate(token: string | undefined, requestId: string): Promise<Principal>;

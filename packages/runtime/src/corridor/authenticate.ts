@@ -6,7 +6,6 @@ import type { Asked, Principal } from "../tenancy/types.ts";
 import { storable } from "./invoke.ts";
 import type { Clock } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
-import type { RefusedLogins } from "./refused-logins.ts";
 
 export interface EntryPorts {
   readonly directory: Directory;
@@ -15,34 +14,23 @@ export interface EntryPorts {
   readonly clock: Clock;
 }
 
-export interface LoginPorts extends EntryPorts {
-  readonly refusedLogins: RefusedLogins;
-}
-
-async function principalOf(ports: LoginPorts, token: string | undefined, requestId: string): Promise<Principal> {
-  try {
-    return await recorded(ports, ports.directory.authenticate(token, ports.clock.now()), requestId);
-  } catch (error) {
-    throw isRefusal(error) ? (ports.refusedLogins.tooMany(token, error) ?? error) : error;
-  }
-}
-
-function isRefusal(error: unknown): error is SignalboxError {
-  return error instanceof SignalboxError && errorTable[error.code].http === 401;
+function principalOf(ports: EntryPorts, token: string | undefined, requestId: string): Promise<Principal> {
+  return recorded(ports, ports.directory.authenticate(token, ports.clock.now()), requestId);
 }
 
 async function recorded<T>(ports: EntryPorts, login: Promise<T>, requestId: string): Promise<T> {
   try {
     return await storable(login);
   } catch (error) {
-    if (isRefusal(error)) ports.refusals.loginRefused(error.code, requestId);
+    if (error instanceof SignalboxError && errorTable[error.code].http === 401)
+      ports.refusals.loginRefused(error.code, requestId);
     throw error;
   }
 }
 
-/** @throws SignalboxError unauthenticated · token_expired · key_revoked; rate_limited for who was refused so too often; forbidden while its tenant is suspended */
+/** @throws SignalboxError unauthenticated · token_expired · key_revoked; forbidden while its tenant is suspended */
 export async function authenticate(
-  ports: LoginPorts,
+  ports: EntryPorts,
   token: string | undefined,
   requestId: string,
 ): Promise<Principal> {
@@ -69,7 +57,7 @@ export async function requireStillIn(ports: EntryPorts, { principal, requestId }
  * meanwhile would make unsafe calls of unknown outcome. They are given nothing new.
  * @throws SignalboxError as `authenticate` does, and forbidden without the scope workers:connect
  */
-export async function admitWorker(ports: LoginPorts, token: string | undefined, requestId: string): Promise<Principal> {
+export async function admitWorker(ports: EntryPorts, token: string | undefined, requestId: string): Promise<Principal> {
   const principal = await principalOf(ports, token, requestId);
   await ports.refusals.requireScope(principal, "workers:connect", requestId);
   return principal;

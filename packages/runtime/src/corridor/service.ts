@@ -19,7 +19,6 @@ import { publishPolicy } from "./policy-admin-publish.ts";
 import { explainPolicy } from "./policy-questions.ts";
 import { testPolicies } from "./policy-questions-cases.ts";
 import { enableTool, listProjects, projectTools, putProject } from "./projects.ts";
-import type { RefusedLogins } from "./refused-logins.ts";
 import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, toolPins } from "./registry-admin.ts";
 import type { Streams } from "./streams.ts";
 import { activateTool, getTool, listTools, registerTool } from "./tools.ts";
@@ -30,7 +29,6 @@ import { workerViews } from "./workers.ts";
 export interface ServicePorts extends LimitAdminPorts {
   readonly webhooks: WebhookService;
   readonly streams: Streams;
-  readonly refusedLogins: RefusedLogins;
   readonly store: ContentStore;
   /** Looks again at the calls that wait; says how many it denied. */
   readonly reconsider: () => Promise<number>;

@@ -36,17 +36,12 @@ export interface DirectoryEars {
 /** How exact the last use of a key is: each finer step would be a write more. */
 const usedStepMs = 60_000;
 
-const keyPattern = /^sbk_([0-9A-HJKMNP-TV-Z]{26})_[A-Za-z0-9_-]{43}$/;
+const keyPattern = /^sbk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}$/;
 /** Keys and tenants remembered at most; over it the oldest are read again. */
 const rememberedMax = 10_000;
 
 export function makeKeyText(idPart: string, secret: string): string {
   return `sbk_${idPart}_${secret}`;
-}
-
-/** The part that is no secret, of what looks like a key. */
-export function keyIdPartOf(token: string | undefined): string | undefined {
-  return keyPattern.exec(token ?? "")?.[1];
 }
 
 export class Directory {
