@@ -16,13 +16,14 @@ export type GuardedWrite =
   /** Refused when (tenant, callId) or (tenant, project, idempotencyKey) exists. */
   | { readonly op: "insert_call"; readonly row: Call }
   /**
-   * Refused unless the stored row still has this state and fence; a settled row is never expected. Afterwards the row's
-   * CallProgress is stored, whole. `before`: the row as this writer handed it over last, renewals of its lease aside;
-   * a ledger may then write only what differs from it.
+   * Refused unless the stored row still has this state and fence, and the events that are told in the unit follow those that are
+   * stored; a settled row is never expected. `replica`: nor unless the call is with this replica (null: with none); left out, it
+   * is not asked. Afterwards the row's CallProgress is stored, whole. `before`: the row as this writer handed it over last,
+   * renewals of its lease aside; a ledger may then write only what differs from it.
    */
   | {
       readonly op: "update_call";
-      readonly expect: { readonly state: CallState; readonly fence: number };
+      readonly expect: { readonly state: CallState; readonly fence: number; readonly replica?: string | null };
       readonly before?: Call;
       readonly row: Call;
     }
