@@ -75,6 +75,36 @@ test("both doors speak TLS: a call over https, by a worker over TLS; clear text 
   }
 });
 
+test("a sandbox worker comes over TLS to whom it is told to believe, by the address that answers, and to nobody else", async () => {
+  const ready = await readyOf(dev("boxes", "--tls", `${certFile},${keyFile}`));
+  const { platform_key: key } = JSON.parse(readFileSync(ready.key_file, "utf8")) as { platform_key: string };
+  const store = join(folder, "boxes", "store");
+  const start = (connect: string, ...flags: readonly string[]): Child => {
+    const args = [signalboxBin, "worker", "--connect", connect, "--store", store, "--backends", "native", "--worker-id", "w-boxes", ...flags];
+    const child = startNode(args, { cwd: folder, env: { SIGNALBOX_WORKER_KEY: key } });
+    open.push(child);
+    return child;
+  };
+  const ca = readFileSync(certFile, "utf8");
+  const dispatcher = new Agent({ connect: { ca } });
+  const workers = async () => {
+    const answer = await request(`${ready.url}/v1/workers`, { headers: { authorization: `Bearer ${key}` }, dispatcher });
+    const { items } = (await answer.body.json()) as { readonly items: readonly { readonly worker_id: string }[] };
+    return items.map(({ worker_id }) => worker_id);
+  };
+  try {
+    const stranger = start(ready.grpc, "--tls");
+    await expect.poll(() => stranger.stderr(), { timeout: 20_000 }).toMatch(/cannot be reached/);
+    expect(await workers()).not.toContain("w-boxes");
+    await stranger.kill();
+    // Nobody listens at the first address.
+    start(`127.0.0.1:1,${ready.grpc}`, "--tls-ca", certFile);
+    await expect.poll(workers, { timeout: 20_000 }).toContain("w-boxes");
+  } finally {
+    await dispatcher.close();
+  }
+}, 60_000);
+
 test("the Python client believes whom it is told to believe, and nobody else", async ({ skip }) => {
   const missing = whyNoPython();
   if (missing !== undefined) return skip(missing);

@@ -285,6 +285,21 @@ describe("leaving", () => {
     expect(worker.hear(registered)).toEqual([{ type: "registered" }, send({ type: "draining" })]);
   });
 
+  test("what a handler writes after GoAway waits for the next stream, and so does its result", () => {
+    const worker = online();
+    worker.hear(safe);
+    worker.hear({ type: "go_away", reason: "deploy", reconnectTo: "b:9090" });
+    const chunk = new Uint8Array([104, 105]);
+    expect(worker.take({ type: "output", ...c1, channel: "stdout", chunk })).toEqual([]);
+    expect(worker.take(ended(ok))).toEqual([]);
+    reconnect(worker);
+    expect(worker.hear(registered)).toEqual([
+      { type: "registered" },
+      send({ type: "output", ...c1, seq: 1, channel: "stdout", chunk }),
+      send(succeeded(1, 0)),
+    ]);
+  });
+
   test("GoAway: dial the address it names", () => {
     expect(online().hear({ type: "go_away", reason: "deploy", reconnectTo: "b:9090" })).toEqual([
       { type: "reconnect", to: "b:9090", reason: "deploy" },

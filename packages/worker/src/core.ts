@@ -133,11 +133,16 @@ function onMessage(state: CoreState, message: FromRuntime, nowMs: number): void 
     case "drain":
       return drain(state);
     case "go_away":
-      state.out.push({ type: "reconnect", to: message.reconnectTo, reason: message.reason });
-      return;
+      return leave(state, message.reconnectTo, message.reason);
     case "malformed":
       return onMalformed(state, message);
   }
+}
+
+/** From here on nothing can be said on this stream: what handlers write while it closes waits for the next one. */
+function leave(state: CoreState, to: string, reason: string): void {
+  state.link = "offline";
+  state.out.push({ type: "reconnect", to, reason });
 }
 
 function register(state: CoreState, nowMs: number): void {
@@ -210,15 +215,13 @@ function flushBacklog(state: CoreState): void {
 
 function beat(state: CoreState, nowMs: number): void {
   if (state.link === "registering" && nowMs - state.registeringSinceMs >= registerMsMax) {
-    state.out.push({ type: "reconnect", to: "", reason: `Register was not answered within ${timeInWords(registerMsMax)}` });
-    state.registeringSinceMs = nowMs;
+    return leave(state, "", `Register was not answered within ${timeInWords(registerMsMax)}`);
   }
   if (state.link !== "online" || nowMs < state.nextHeartbeatAtMs) return;
   state.nextHeartbeatAtMs = nowMs + state.heartbeatMs;
   if (state.unansweredHeartbeats >= unansweredHeartbeatsMax) {
     state.unansweredHeartbeats = 0;
-    state.out.push({ type: "reconnect", to: "", reason: `${unansweredHeartbeatsMax} heartbeats were not answered` });
-    return;
+    return leave(state, "", `${unansweredHeartbeatsMax} heartbeats were not answered`);
   }
   state.unansweredHeartbeats += 1;
   // Said again before the heartbeat, so that the heartbeat never names as done what the runtime has not been told.

@@ -90,6 +90,7 @@ function start(script: ReturnType<typeof scripted>, more: Partial<WorkerOptions>
 describe("what is wrong is said at once", () => {
   test("no key", () => {
     expect(() => new Worker({})).toThrow("a worker needs `key`: create one with the scope workers:connect");
+    expect(() => new Worker({ key: "k", address: [] })).toThrow("a worker needs at least one `address`, `host:port`");
   });
 
   test("no handler, a handler twice, a handler too late, a second run", async () => {
@@ -207,6 +208,42 @@ describe("dialling", () => {
     expect(script.dials).toEqual(["a:1", "b:2", "a:1"]);
     await worker.close();
     await run;
+  });
+
+  test("several addresses: the next one at once when a stream breaks, with what the worker holds", async () => {
+    const script = scripted((address, dial) => (address === "a:1" && dial > 1 ? new Error("gone") : undefined));
+    const world = handWorld();
+    // By chance (0.5) it begins in the middle.
+    const address = ["c:3", "a:1", "b:2"];
+    const worker = new Worker({ connect: script.connect, signals: false, world, address });
+    const never = new Promise<never>(() => undefined);
+    worker.tool("read", { version: "1.0.0" }, () => never);
+    const run = worker.run();
+    await world.pass(2_000);
+    script.say(safe);
+    await world.pass(0);
+    script.cut();
+    await world.pass(0);
+    expect(script.dials).toEqual(["a:1", "b:2"]);
+    const inFlight = [{ callId: "c1", fence: 1, state: "running" }];
+    expect(script.heard.at(-1)).toMatchObject({ type: "register", inFlight });
+    const closed = worker.close();
+    await world.pass(30_000);
+    await Promise.all([closed, run]);
+  });
+
+  test("several addresses: one that refuses the key is passed over; all of them are the end", async () => {
+    let letIn = true;
+    const script = scripted((address) => (address === "b:2" || !letIn ? new ConnectRefused(`not at ${address}`) : undefined));
+    const { world, worker } = start(script, { address: ["a:1", "b:2"] });
+    const run = worker.run().catch((error: unknown) => error);
+    await world.pass(2_000);
+    expect(script.dials).toEqual(["b:2", "a:1"]);
+    letIn = false;
+    script.cut();
+    await world.pass(5_000);
+    expect(await run).toEqual(new ConnectRefused("not at a:1"));
+    expect(script.dials).toEqual(["b:2", "a:1", "b:2", "a:1"]);
   });
 
   test("a runtime that answers no heartbeat is left and dialled again", async () => {

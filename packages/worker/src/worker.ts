@@ -1,6 +1,6 @@
 // The SDK's Worker: offers handlers over one stream, runs what the core says to start, and dials again when the stream breaks.
 import { limits, makeId, parseWithBigInts, type Invoke, type SideEffectClass, type Usage } from "@signalbox/protocol";
-import { backoffMs } from "./backoff.ts";
+import { createAddressBook, type AddressBook } from "./addresses.ts";
 import { createRun, type Run, type ToolContext } from "./context.ts";
 import { createWorkerCore, type WorkerCore } from "./core.ts";
 import { handlerKey, type BoxlessEnd, type CoreHandler, type HandlerEnd, type WorkerInput, type WorkerOutput } from "./core-types.ts";
@@ -14,8 +14,11 @@ const capacityDefault = 16;
 const addressDefault = "127.0.0.1:9090";
 
 export interface WorkerOptions {
-  /** The runtime's gRPC port, `host:port`; 127.0.0.1:9090 by default. */
-  readonly address?: string;
+  /**
+   * The runtime's gRPC port, `host:port`; 127.0.0.1:9090 by default. Of several replicas any number: the worker is with one of
+   * them, and goes to the next at once when that one is gone.
+   */
+  readonly address?: string | readonly string[];
   /** A key with the scope workers:connect. Not needed with `connect`. */
   readonly key?: string;
   /** Stays the same over restarts, so that people know the worker; by default a new one for each process. */
@@ -84,8 +87,7 @@ export class Worker {
   #stream: WorkerStream | undefined;
   #inbox: WorkerInput[] = [];
   #busy = false;
-  #nextAddress: string | undefined;
-  #failures = 0;
+  readonly #addresses: AddressBook;
   #finished = false;
   /** Wakes a worker that waits to dial again, or for its stream to end. */
   #wake: () => void = () => {};
@@ -96,8 +98,12 @@ export class Worker {
     if (options.key === undefined && options.connect === undefined) {
       throw new TypeError("a worker needs `key`: create one with the scope workers:connect");
     }
+    const { address = addressDefault } = options;
+    const addresses = typeof address === "string" ? [address] : address;
+    if (addresses.length === 0) throw new TypeError("a worker needs at least one `address`, `host:port`");
     this.#options = options;
     this.#world = options.world ?? (options.log === undefined ? thisProcess : { ...thisProcess, log: options.log });
+    this.#addresses = createAddressBook(addresses, this.#world.chance());
   }
 
   /** Offers a handler. Throws when the tool's version has one already, or when the worker runs. */
@@ -167,23 +173,26 @@ export class Worker {
     }
   }
 
-  /** One stream from dialling to its end, and the wait before the next. */
+  /** One stream, from the wait before it is dialled to its end. */
   async #connectOnce(): Promise<void> {
-    const named = this.#nextAddress; // by a runtime that sends its workers away; tried once
-    const address = named ?? this.#options.address ?? addressDefault;
-    this.#nextAddress = undefined;
+    const { address, named, delayMs } = this.#addresses.next(this.#world.chance());
+    if (delayMs > 0) await this.#pause(delayMs);
+    if (this.#finished) return;
     try {
       const stream = await this.#dial(address);
       const reason = await this.#follow(stream);
       if (!this.#finished) this.#world.log(`the stream to ${address} ended: ${reason}`);
     } catch (error) {
-      if (error instanceof ConnectRefused && named === undefined) throw error;
+      // Where a runtime has sent its workers may be a place that knows nothing of them.
+      if (error instanceof ConnectRefused && !named && this.#addresses.refused(address)) throw error;
       this.#world.log(error instanceof Error ? error.message : String(error));
     }
-    if (this.#finished) return;
-    const delayMs = backoffMs(this.#failures++, this.#world.chance());
-    await new Promise<void>((resolve) => {
-      const stopTimer = this.#world.after(delayMs, resolve);
+    this.#addresses.ended(this.#world.monotonicMs());
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = this.#world.after(ms, resolve);
       this.#wake = () => {
         stopTimer();
         resolve();
@@ -267,10 +276,9 @@ export class Worker {
       case "secrets":
         return this.#runs.get(runKey(output))?.answerSecrets(output);
       case "registered":
-        this.#failures = 0;
-        return;
+        return this.#addresses.registered(this.#world.monotonicMs());
       case "reconnect":
-        this.#nextAddress = output.to === "" ? undefined : output.to;
+        this.#addresses.sentTo(output.to);
         return this.#stream?.close(output.reason);
       case "drained":
         return this.#finish();

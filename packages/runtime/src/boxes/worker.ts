@@ -10,8 +10,8 @@ import type { BackendName, Probe, SandboxBackend } from "../sandbox/types.ts";
 import { runCall, type CallBoxes } from "./run-call.ts";
 
 export interface BoxWorkerOptions {
-  /** `host:port` of the runtime's gRPC door. */
-  readonly address: string;
+  /** `host:port` of the runtime's gRPC door, or of those of its replicas. */
+  readonly address: string | readonly string[];
   /** A key of the tenant `platform` with the scope workers:connect. */
   readonly key: string;
   readonly workerId?: string;

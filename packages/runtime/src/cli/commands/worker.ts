@@ -1,6 +1,5 @@
 // `signalbox worker`: a sandbox worker of its own, which proves the boxes of this host and runs calls in them.
 import type { Command } from "commander";
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backendRanks, isWatched } from "../../sandbox/types.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -8,10 +7,9 @@ import { CliError } from "../failure.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
 import { plainLine } from "../text.ts";
 import { parseSpanMs } from "../times.ts";
+import { placeOf, type PlaceFlags } from "../worker-place.ts";
 
-interface WorkerFlags {
-  readonly connect?: string;
-  readonly data: string;
+interface WorkerFlags extends PlaceFlags {
   readonly store?: string;
   readonly capacity: string;
   readonly backends?: string;
@@ -20,7 +18,6 @@ interface WorkerFlags {
   readonly recycleAge?: string;
   readonly acceptWatchedLimits?: boolean;
   readonly withParent?: boolean;
-  readonly insecure?: boolean;
 }
 
 const capacityMax = 1_000;
@@ -29,7 +26,12 @@ export function addWorker(program: Command, runs: Runs): void {
   const worker = program
     .command("worker")
     .description("run calls of sandbox tools in boxes on this machine")
-    .option("--connect <host:port>", "the runtime's gRPC door; by default what the data folder's client.json says")
+    .option(
+      "--connect <host:port>",
+      "the runtime's gRPC door, or those of its replicas, separated by commas; can be given again; by default what the data folder's client.json says",
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
     .option("--data <folder>", "the runtime's data folder, for its client.json and its store", ".signalbox")
     .option("--store <folder>", "where packages and files are kept, when that is elsewhere")
     .option("--capacity <count>", "boxes at once", "16")
@@ -42,56 +44,24 @@ export function addWorker(program: Command, runs: Runs): void {
       "offer native boxes without control groups: limits are then watched, not enforced",
     )
     .option("--with-parent", "leave when standard input ends, which it does when whoever started this is gone")
+    .option("--tls", "speak TLS, and believe the authorities that this machine knows")
+    .option("--tls-ca <file>", "speak TLS, and believe the certificates in this file (PEM)")
     .option("--insecure", "send the key in clear text to another host");
   runs.offline<WorkerFlags>(worker, runWorker);
 }
 
-interface Place {
-  readonly address: string;
-  readonly key: string;
-}
-
-function placeOf(session: Session, flags: WorkerFlags): Place {
-  const file = join(resolve(session.io.cwd, flags.data), "client.json");
-  const known = readClient(file);
-  const address = flags.connect ?? known.grpc;
-  // A key that was made for the platform, never an ordinary one: what runs in boxes is every tenant's.
-  const { SIGNALBOX_WORKER_KEY: own, SIGNALBOX_PLATFORM_KEY: operators } = session.io.env;
-  // A variable that is there and empty says nothing, as for every other command.
-  const key = [own, operators, known.platform_key].find((one) => one !== undefined && one !== "");
-  if (address === undefined)
-    throw new CliError("where is the runtime?", { next: "signalbox worker --connect host:9090" });
-  if (key === undefined) {
-    throw new CliError("no key of the platform is known", {
-      exitCode: exitCodes.refused,
-      next: "set SIGNALBOX_WORKER_KEY to a key of the tenant platform with the scope workers:connect",
-    });
-  }
-  return { address, key };
-}
-
-function readClient(file: string): { readonly grpc?: string; readonly platform_key?: string } {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as { grpc?: string; platform_key?: string };
-  } catch {
-    return {};
-  }
-}
-
 async function runWorker(session: Session, _args: readonly string[], flags: WorkerFlags): Promise<Outcome> {
   const { io, signal } = session;
-  const { address, key } = placeOf(session, flags);
+  const place = placeOf(io, flags);
   const { startBoxWorker } = await io.boxes();
   const worker = await startBoxWorker({
-    address,
-    key,
+    ...place,
     store: resolve(io.cwd, flags.store ?? join(flags.data, "store")),
     capacity: countOf("--capacity", flags.capacity, capacityMax),
     log: (message) => session.remark(plainLine(message)),
     ...(flags.workerId === undefined ? {} : { workerId: flags.workerId }),
     ...(flags.backends === undefined ? {} : { backends: backendsOf(flags.backends) }),
     ...(flags.acceptWatchedLimits === true ? { allowBestEffortLimits: true } : {}),
-    ...(flags.insecure === true ? { insecure: true } : {}),
     ...recycleOf(flags),
   });
   if (session.json) io.stdout.write(`${JSON.stringify({ ready: true, boxes: worker.probes })}\n`);
