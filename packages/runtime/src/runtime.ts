@@ -70,8 +70,8 @@ export interface Runtime {
   admitWorker(key: string): Promise<Principal>;
   /** Takes rules, freezes and the open calls of the ledger into memory; before any door opens. */
   recover(): Promise<number>;
-  /** No new work; waits at most `ms` for what workers hold; wakes everybody who waits. */
-  drain(ms: number): Promise<{ readonly idle: boolean }>;
+  /** No new work; waits at most `ms` for what workers hold; wakes everybody who waits. `elsewhere`: Work doors of other replicas. */
+  drain(ms: number, elsewhere?: readonly string[]): Promise<{ readonly idle: boolean }>;
   /** Ends timers, streams and deliveries; the ledger can be closed then. */
   stop(): Promise<void>;
 }
@@ -186,8 +186,8 @@ function keepUse({ ledger, log }: RuntimePorts, { tenant, keyId }: Key, at: numb
 
 function endings({ driver, streams, approvals, webhooks, leaving, retention }: Ending): Pick<Runtime, "drain" | "stop"> {
   return {
-    async drain(ms) {
-      const drained = driver.drain(ms);
+    async drain(ms, elsewhere) {
+      const drained = driver.drain(ms, elsewhere);
       leaving.abort();
       const { idle } = await drained;
       // Only now: whoever follows a call that ends meanwhile hears its end here.

@@ -252,6 +252,17 @@ describe("leaving", () => {
     expect(await draining).toEqual({ idle: false });
   });
 
+  test("where other replicas live, who still holds a call when the time is up is sent there with it", async () => {
+    const worker = world.worker("w1");
+    await world.given("c1");
+    const draining = world.driver.drain(5_000, ["b:1"]);
+    await settled();
+    expect(worker.last("go_away")).toBeUndefined();
+    await world.clock.pass(5_000);
+    expect(await draining).toEqual({ idle: false });
+    expect(worker.last("go_away")).toMatchObject({ reconnectTo: "b:1" });
+  });
+
   test("an idle runtime drains at once", async () => {
     expect(await world.driver.drain(30_000)).toEqual({ idle: true });
     expect(world.clock.timers).toBe(0);

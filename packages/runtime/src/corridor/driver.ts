@@ -444,17 +444,20 @@ export class Driver {
 
   /**
    * Stops taking new work and waits until no worker holds a call, at most `ms`.
-   * Queued calls stay in the ledger; the next start finds them.
+   * Queued calls stay in the ledger; the next start, or another replica, finds them.
+   * @param elsewhere Work doors of other replicas, `host:port`: workers go there when they hold nothing, or when the time is up
    */
-  async drain(ms: number): Promise<{ readonly idle: boolean }> {
+  async drain(ms: number, elsewhere: readonly string[] = []): Promise<{ readonly idle: boolean }> {
     const { hub, clock } = this.#ports;
-    hub.drain(clock.now());
+    hub.drain(clock.now(), elsewhere);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#idle.add(() => resolve(true));
     const takeBack = clock.after(ms, () => resolve(false));
     this.pump();
     const idle = await promise;
     takeBack();
+    hub.drained();
+    this.pump();
     return { idle };
   }
 

@@ -14,6 +14,7 @@ import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { isCapped } from "./occupancy.ts";
 import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
+import { sendAway } from "./send-away.ts";
 import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
 import { hadLease, type StoredCall } from "./stored-call.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
@@ -198,6 +199,7 @@ export class Hub {
     const done = stored(this.#state, ticket, now);
     if (done !== undefined) leave(this.#state, done, now);
     placeWaiting(this.#state, now);
+    if (this.#state.draining) sendAway(this.#state, "idle");
   }
 
   /** The ledger refused a guarded unit: its row is another than ours. Memory gives way. */
@@ -391,6 +393,7 @@ export class Hub {
       holding: new Map(),
       registered: false,
       draining: false,
+      sentAway: false,
       connectedAt: now,
       lastHeardAt: now,
     });
@@ -401,6 +404,7 @@ export class Hub {
     if (session === undefined) return;
     hear(this.#state, session, message, now);
     placeWaiting(this.#state, now);
+    if (this.#state.draining) sendAway(this.#state, "idle");
   }
 
   isRegistered(sessionId: number): boolean {
@@ -461,10 +465,18 @@ export class Hub {
   /**
    * No new work from now on: neither admissions nor dispatches. Lazy writes go out.
    * Workers are not told to drain: they finish what they hold, and come back to whoever listens next.
+   * @param elsewhere Work doors of other replicas, `host:port`: a worker that holds nothing (any more) goes to one of them
    */
-  drain(now: number): void {
+  drain(now: number, elsewhere: readonly string[] = []): void {
     this.#state.draining = true;
+    this.#state.elsewhere = elsewhere;
     flushUnsaved(this.#state, now, true);
+    sendAway(this.#state, "idle");
+  }
+
+  /** The time to drain is over: who still holds something goes elsewhere with it, where there is an elsewhere. */
+  drained(): void {
+    sendAway(this.#state, "all");
   }
 
   get draining(): boolean {

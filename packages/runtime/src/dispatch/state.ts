@@ -41,6 +41,9 @@ export interface HubState {
   out: HubOutput[];
   nextTicket: number;
   draining: boolean;
+  /** While it drains: where its workers are to go, `host:port` each; empty = they come back to whoever listens next. */
+  elsewhere: readonly string[];
+  sentAwayCount: number;
   /** Grows with every change of rules, grants, keys and tools; a clearance of another epoch is over. */
   epoch: number;
   /** Scopes of which nothing is dispatched, by {@link freezeKey}. */
@@ -81,6 +84,8 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     out: [],
     nextTicket: 1,
     draining: false,
+    elsewhere: [],
+    sentAwayCount: 0,
     epoch: 0,
     frozen: new Set(),
     suspended: new Set(),

@@ -9,6 +9,8 @@ export interface WorkerIdentity {
   /** `platform` for a worker that serves the shared tools. */
   readonly tenant: string;
   readonly principal: string;
+  /** It is part of this process, and ends with it: it is never sent elsewhere. */
+  readonly inProcess?: boolean;
 }
 
 /** Checks what a worker sent against size, JSON and the tool's output schema. Pure and synchronous. */
@@ -77,6 +79,8 @@ export interface Session {
   readonly holding: Map<string, Held>;
   registered: boolean;
   draining: boolean;
+  /** It has been told to go to another replica. */
+  sentAway: boolean;
   connectedAt: number;
   lastHeardAt: number;
 }

@@ -21,7 +21,7 @@ export function serveBuiltins(driver: Driver, replica: string, workspace: Worksp
     log: () => undefined,
     connect: () => {
       const [workerEnd, runtimeEnd] = createPipe<WorkerMessage, FromRuntime>();
-      driver.attach(runtimeEnd, { tenant: platformTenant, principal: "service:signalbox" });
+      driver.attach(runtimeEnd, { tenant: platformTenant, principal: "service:signalbox", inProcess: true });
       return workerEnd;
     },
   });
