@@ -112,7 +112,7 @@ export interface Stack {
   ): Promise<LocalWorker>;
   /** A process of its own, which can be killed and stopped; resolves once the runtime has registered it. */
   startChildWorker(
-    config: Omit<WorkerChildConfig, "address" | "key" | "folder"> & { address?: string },
+    config: Omit<WorkerChildConfig, "address" | "key" | "folder"> & { address?: WorkerChildConfig["address"] },
   ): Promise<ChildWorker>;
   /** A proxy in front of the gRPC port that follows the runtime over restarts. */
   startProxy(): Promise<TcpProxy>;

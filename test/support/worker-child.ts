@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Worker, type ToolContext } from "@signalbox/worker";
 
 export interface WorkerChildConfig {
-  readonly address: string;
+  readonly address: string | readonly string[];
   readonly key: string;
   readonly workerId: string;
   /** Where the files of blocking handlers stand. */
