@@ -15,6 +15,8 @@ const gates = createGates();
 let stack: Stack;
 let admin: Rest;
 let proxy: TcpProxy;
+/** Two ways to the same runtime. */
+let doors: readonly [TcpProxy, TcpProxy];
 
 beforeAll(async () => {
   // Calls wait for longer than two starts of a runtime take here.
@@ -23,6 +25,9 @@ beforeAll(async () => {
   proxy = await stack.startProxy();
   for (const tool of ["many", "left", "moved"])
     await stack.register(workerTool(tool, "1.0.0", { side_effect_class: "non_idempotent_write", timeout: "2m" }));
+  doors = [await stack.startProxy(), await stack.startProxy()];
+  const address = doors.map((door) => door.address);
+  await stack.startWorker("w-moved", [{ tool: "moved", handler: gates.hold }], { address });
 });
 afterAll(() => finish(stack, { entries: gates.entries }));
 
@@ -94,9 +99,6 @@ test("WRK-07: SIGTERM of a worker with three calls: it takes no new one, finishe
 });
 
 test("a worker with two addresses goes to the other one within a second, with the call that it holds, and back again", async () => {
-  const doors = [await stack.startProxy(), await stack.startProxy()] as const;
-  const address = doors.map((door) => door.address);
-  await stack.startWorker("w-moved", [{ tool: "moved", handler: gates.hold }], { address });
   const held = await queued("moved", "held");
   await gates.entered("held");
   // It is with one of the two, and nobody says with which: cutting both in turn cuts it off once at least.
