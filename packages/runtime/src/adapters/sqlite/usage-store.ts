@@ -8,9 +8,9 @@ import { conditions, pageOf } from "./paging.ts";
 import type { Prepared } from "./reads.ts";
 
 /** Sums stop here: eight thousand of them still add up within the 64 bits of a column. */
-const sumMax = 2 ** 50;
+export const sumMax = 2 ** 50;
 
-const sumKinds: { readonly [Field in keyof UsageSums]: "number" } = {
+export const sumKinds: { readonly [Field in keyof UsageSums]: "number" } = {
   executions: "number",
   succeeded: "number",
   failed: "number",
@@ -68,7 +68,7 @@ export function usageAdder(db: DatabaseSync): UsageAdder {
 
 type Sums = { -readonly [Field in keyof UsageDelta]: UsageDelta[Field] };
 
-function merged(deltas: readonly UsageDelta[]): Iterable<UsageDelta> {
+export function merged(deltas: readonly UsageDelta[]): Iterable<UsageDelta> {
   if (deltas.length < 2) return deltas;
   const rows = new Map<string, Sums>();
   for (const delta of deltas) {

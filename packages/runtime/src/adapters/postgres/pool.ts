@@ -1,0 +1,126 @@
+// Connections to PostgreSQL: how they are made, a pool for reads, and what becomes of one that dies.
+import pg from "pg";
+import { queryOf, type Db } from "./db.ts";
+import { asLedgerError, isConnectionLoss } from "./store-errors.ts";
+
+export const connectMsMax = 5_000;
+/** A statement that takes longer has lost its server, or waits for a lock that nobody gives back. */
+const statementMsMax = 30_000;
+const idleMsMax = 30_000;
+const keepAliveAfterMs = 5_000;
+
+const int8 = 20;
+const numeric = 1_700;
+
+/** Whole numbers of 64 bits and sums of them as numbers: none of ours is beyond 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") =>
+    oid === int8 || oid === numeric ? Number : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+/** @param name what `pg_stat_activity` shows; at most 63 bytes */
+export function connectionConfig(url: string, name: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: name,
+    types,
+    connectionTimeoutMillis: connectMsMax,
+    statement_timeout: statementMsMax,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+  };
+}
+
+/** A connection of its own, made and ready; a later death is told to `onEnd` once, and never ends the process. */
+export async function connect(config: pg.ClientConfig, onEnd: (error: Error) => void): Promise<pg.Client> {
+  const client = new pg.Client(config);
+  let over = false;
+  const end = (error: Error): void => {
+    if (over) return;
+    over = true;
+    onEnd(error);
+  };
+  client.on("error", end);
+  client.on("end", () => end(new Error("Connection terminated")));
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    over = true;
+    void client.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+export function dbOf(client: pg.ClientBase): Db {
+  return {
+    rows: async <Row>(sql: string, params?: readonly unknown[]) => (await client.query(queryOf(sql, params))).rows as Row[],
+    run: async (sql, params) => (await client.query(queryOf(sql, params))).rowCount ?? 0,
+  };
+}
+
+/** Reads on any of a few connections; one that died in the pool is replaced, and what was asked of it is asked again, once. */
+export class ReadPool implements Db {
+  readonly #pool: pg.Pool;
+
+  constructor(url: string, name: string, connectionsMax: number) {
+    this.#pool = new pg.Pool({ ...connectionConfig(url, name), max: connectionsMax, idleTimeoutMillis: idleMsMax });
+    // The pool has taken the dead connection out already; without a listener it would end the process.
+    this.#pool.on("error", () => undefined);
+  }
+
+  async rows<Row>(sql: string, params?: readonly unknown[]): Promise<Row[]> {
+    return (await this.#query(sql, params)).rows as Row[];
+  }
+
+  async run(sql: string, params?: readonly unknown[]): Promise<number> {
+    return (await this.#query(sql, params)).rowCount ?? 0;
+  }
+
+  async #query(sql: string, params: readonly unknown[] | undefined): Promise<pg.QueryResult> {
+    try {
+      return await this.#pool.query(queryOf(sql, params));
+    } catch (error) {
+      if (!isConnectionLoss(error)) throw asLedgerError(error);
+    }
+    try {
+      return await this.#pool.query(queryOf(sql, params));
+    } catch (error) {
+      throw asLedgerError(error);
+    }
+  }
+
+  /** One transaction on one connection. */
+  transaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#within("BEGIN", work);
+  }
+
+  /** Reads that see one state of the database. */
+  snapshot<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#within("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work);
+  }
+
+  async #within<T>(begin: string, work: (db: Db) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(asLedgerError(error)));
+    let broken: Error | undefined;
+    const breaks = (error: Error): void => void (broken = error);
+    client.on("error", breaks);
+    try {
+      await client.query(begin);
+      const result = await work(dbOf(client));
+      await client.query("COMMIT");
+      return result;
+    } catch (error) {
+      if (isConnectionLoss(error)) broken = error as Error;
+      else await client.query("ROLLBACK").catch((failed: unknown) => void (broken = failed as Error));
+      throw asLedgerError(error);
+    } finally {
+      client.off("error", breaks);
+      client.release(broken);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}

@@ -1,0 +1,48 @@
+// The tables of the audit: chains of records, and the heads of the chains.
+
+export const auditTables: readonly string[] = [
+  `CREATE TABLE audit (
+    tenant TEXT COLLATE "C" NOT NULL,
+    lane TEXT COLLATE "C" NOT NULL,
+    seq BIGINT NOT NULL,
+    ts BIGINT NOT NULL,
+    project TEXT COLLATE "C" NOT NULL,
+    principal TEXT COLLATE "C" NOT NULL,
+    on_behalf_of TEXT COLLATE "C",
+    action TEXT COLLATE "C" NOT NULL,
+    tool TEXT COLLATE "C",
+    version TEXT COLLATE "C",
+    manifest_digest TEXT COLLATE "C",
+    execution_id TEXT COLLATE "C",
+    call_id TEXT COLLATE "C",
+    attempt BIGINT,
+    input_hash TEXT COLLATE "C",
+    output_hash TEXT COLLATE "C",
+    status TEXT COLLATE "C",
+    error_code TEXT COLLATE "C",
+    sandbox TEXT COLLATE "C",
+    worker TEXT COLLATE "C",
+    egress_json TEXT COLLATE "C",
+    secrets_used_json TEXT COLLATE "C",
+    policy_json TEXT COLLATE "C",
+    approval_json TEXT COLLATE "C",
+    cache TEXT COLLATE "C",
+    duration_ms DOUBLE PRECISION,
+    resources_json TEXT COLLATE "C",
+    request_id TEXT COLLATE "C",
+    trace_id TEXT COLLATE "C",
+    details_json TEXT COLLATE "C",
+    prev_hash TEXT COLLATE "C" NOT NULL,
+    hash TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant, lane, seq)
+  )`,
+  `CREATE INDEX audit_by_execution ON audit (tenant, execution_id) WHERE execution_id IS NOT NULL`,
+  `CREATE TABLE audit_heads (
+    tenant TEXT COLLATE "C" NOT NULL,
+    lane TEXT COLLATE "C" NOT NULL,
+    seq BIGINT NOT NULL,
+    hash TEXT COLLATE "C" NOT NULL,
+    mac TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant, lane)
+  )`,
+];
