@@ -1,6 +1,7 @@
 // A driver with everything around it in a test's hands: clock, ledger, streams; the hub is the real one.
 import type { CallIdentity } from "../../packages/runtime/src/call/types.ts";
-import { Driver, type Consult } from "../../packages/runtime/src/corridor/driver.ts";
+import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
+import type { Consult } from "../../packages/runtime/src/corridor/driver-ports.ts";
 import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
 import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";

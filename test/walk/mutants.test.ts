@@ -44,7 +44,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     name: "after a restart a dispatched call counts as not started",
-    file: "packages/runtime/src/dispatch/hub.ts",
+    file: "packages/runtime/src/dispatch/take-up.ts",
     from: "mayHaveRun: true, leaseExpiresAt",
     to: "mayHaveRun: false, leaseExpiresAt",
     caughtBy: /an unsafe handler was entered/,
@@ -54,7 +54,7 @@ const mutants: readonly Mutant[] = [
     file: "packages/runtime/src/corridor/driver.ts",
     from: "const outcome = await ledger.commit(unit);\n      if (outcome.applied) hub.stored(ticket,",
     to: "hub.stored(ticket, clock.now()); this.pump();\n      const outcome = await ledger.commit(unit);\n      if (outcome.applied) hub.stored(ticket,",
-    caughtBy: /never written/,
+    caughtBy: /never written|told \w+, stored undefined/,
   },
   {
     name: "a repeated result is acknowledged before the first one is stored",

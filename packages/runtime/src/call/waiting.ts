@@ -89,6 +89,7 @@ export function approved(live: Live, event: Of<"approved">, now: number, limits:
     state: "queued",
     approval: { by: event.by, at: now },
     routingOutcome: null,
+    replica: null,
     enqueuedAt: now,
     notBefore: now,
     queueDeadlineAt: now + limits.queueWaitMs,

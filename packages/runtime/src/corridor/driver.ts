@@ -1,80 +1,68 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
-import { boxNotProvisioned, timeInWords, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
+import {
+  boxNotProvisioned,
+  timeInWords,
+  type RuntimeMessage,
+  type WorkerMessage,
+  type WorkStream,
+} from "@signalbox/protocol";
 import type { CachedResult, Happening, StepResult } from "../call/machine.ts";
-import type { Call, CallIdentity, RoutingOutcome } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type CallIdentity } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
 import type { Admission } from "../dispatch/admission.ts";
 import type { Hub } from "../dispatch/hub.ts";
-import type { Clearance, Cleared, HubOutput, ResultCheck, ToolFacts, WorkerIdentity } from "../dispatch/types.ts";
-import { LedgerUnavailable, type CommitOutcome, type Ledger, type Unit } from "../ledger/port.ts";
+import type { Clearance, HubOutput, WorkerIdentity } from "../dispatch/types.ts";
+import { LedgerUnavailable, type CommitOutcome, type Unit } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
-import type { Clock, Log, Meters } from "./ports.ts";
+import { Backlog, retryMs } from "./backlog.ts";
+import { noFacts, type Companions, type DriverPorts, type Vetting } from "./driver-ports.ts";
 import { Waiters } from "./waiters.ts";
 
-export interface DriverPorts {
-  readonly hub: Hub;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly meters: Meters;
-  readonly log: Log;
-  /** What must be known of the tool of a call that may not be in memory any more. */
-  factsFor(call: Call): Promise<ToolFacts>;
-  readonly consult: Consult;
-}
-
-/** Whom the driver asks what the hub cannot know: rules, grants, approvals, and who may run a tool. */
-export interface Consult {
-  /** Whether a call that has waited may start. Rejects when that cannot be found out. */
-  recheck(call: Call): Promise<Cleared | { readonly error: ErrorBody }>;
-  /** Ends the approval of a call together with what happened to the call. */
-  endApproval(call: Call, happening: Happening): Promise<void>;
-  trigger(call: Call, outcome: RoutingOutcome): Promise<void>;
-  /** What a call tells while it runs; that a worker has it; its end or its park, once that is stored. */
-  said(call: Call, message: Extract<HubOutput, { type: "said" }>["message"]): void;
-  given(tenant: string, callId: string): void;
-  told(call: Call): void;
-  /** The handlers that this worker may not run, each written down. */
-  vet(offer: Vetting): Promise<readonly { readonly tool: string; readonly version: string }[]>;
-}
-
-export type Vetting = Extract<HubOutput, { type: "vet" }>;
-
-/** How long a unit that the ledger could not take waits for the next try. */
-const retryMs = 500;
 /** A stream that says nothing is no worker; it may not stay for ever. */
 const registerMsMax = 10_000;
-
-interface Backlogged {
-  readonly ticket: number;
-  readonly unit: Unit;
-}
+/** How often a wish about a call that changes hands is tried before its author is asked to. */
+const wishTriesMax = 10;
 
 export class Driver {
   readonly waiters = new Waiters();
   readonly #ports: DriverPorts;
   readonly #streams = new Map<number, WorkStream<WorkerMessage, RuntimeMessage>>();
-  /** Transitions that the ledger could not take, in order. What they say is not acknowledged to anybody yet. */
-  readonly #backlog: Backlogged[] = [];
+  readonly #backlog: Backlog;
   readonly #admittedAt = new Map<string, number>();
   readonly #idle = new Set<() => void>();
   #streamCount = 0;
-  #failing = false;
   #armedFor = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
   #stopped = false;
+  #companions: Companions | undefined;
 
   constructor(ports: DriverPorts) {
     this.#ports = ports;
+    const { ledger, clock, log, hub } = ports;
+    this.#backlog = new Backlog({
+      ledger,
+      clock,
+      log,
+      settled: (ticket, outcome) => this.#settled(ticket, outcome),
+      dropped: (ticket) => hub.overtaken(ticket),
+      caughtUp: () => this.pump(),
+    });
+  }
+
+  /** Other replicas share the ledger from now on. */
+  share(companions: Companions): void {
+    this.#companions = companions;
+    this.#ports.hub.share();
   }
 
   /** True while stored state lags behind what happened because the ledger cannot write. */
   get behind(): boolean {
-    return this.#backlog.length > 0;
+    return this.#backlog.behind;
   }
 
   /** True from the first write that failed to the first one (or probe) that went well again. */
   get failing(): boolean {
-    return this.#failing;
+    return this.#backlog.failing;
   }
 
   /**
@@ -123,6 +111,7 @@ export class Driver {
   ): Promise<"stored" | "refused" | "not_open"> {
     const { hub, ledger, clock } = this.#ports;
     this.#refuseWhileBehind();
+    await this.#companions?.reach(tenant, callId);
     const decided = hub.decide(tenant, callId, happening, beside, clearance, clock.now());
     if (decided === undefined) return "not_open";
     if (!decided.ok) return "refused";
@@ -135,7 +124,7 @@ export class Driver {
       return outcome.applied ? "stored" : "refused";
     } catch (error) {
       hub.overtaken(decided.ticket);
-      if (error instanceof LedgerUnavailable) this.#fails(error);
+      if (error instanceof LedgerUnavailable) this.#backlog.fails(error);
       throw error;
     } finally {
       this.pump();
@@ -165,7 +154,7 @@ export class Driver {
       return outcome;
     } catch (error) {
       hub.withdrawn(ticket, clock.now());
-      if (error instanceof LedgerUnavailable) this.#fails(error);
+      if (error instanceof LedgerUnavailable) this.#backlog.fails(error);
       throw error;
     } finally {
       this.pump();
@@ -177,6 +166,39 @@ export class Driver {
     const { hub, clock } = this.#ports;
     const facts = await this.#ports.factsFor(row);
     if (hub.find(row.tenant, row.callId) === undefined) hub.restore(row, facts, clock.now());
+  }
+
+  /**
+   * What a person or a program wants of a call, whichever replica has it.
+   * @returns `elsewhere` when the wish is stored and another replica tells the worker of it; undefined when the call is not open
+   * @throws LedgerUnavailable
+   */
+  async wish(tenant: string, callId: string, happening: Happening): Promise<StepResult | "elsewhere" | undefined> {
+    const { hub, ledger, clock } = this.#ports;
+    const companions = this.#companions;
+    if (companions === undefined) return this.happen(tenant, callId, happening);
+    for (let tries = 0; tries < wishTriesMax; tries++) {
+      const row = await companions.reach(tenant, callId);
+      const here = this.happen(tenant, callId, happening);
+      if (here !== undefined || row === undefined || isTerminal(row.state)) return here;
+      if (row.state === "queued" || isParked(row)) continue;
+      const wished = hub.wishElsewhere(row, happening, clock.now());
+      if (!("unit" in wished)) return "elsewhere";
+      if (!(await ledger.commit(wished.unit)).applied) continue;
+      companions.touched(row);
+      return "elsewhere";
+    }
+    throw new LedgerUnavailable("the call changes hands all the time");
+  }
+
+  /** The same, where nobody waits to hear of it. */
+  wishInPassing(tenant: string, callId: string, happening: Happening): void {
+    this.wish(tenant, callId, happening).catch((error: unknown) => {
+      this.#ports.log.warn(
+        { reason: String(error), execution_id: callId },
+        "what somebody who went away wanted of a call could not be stored",
+      );
+    });
   }
 
   happen(tenant: string, callId: string, happening: Happening): StepResult | undefined {
@@ -194,13 +216,15 @@ export class Driver {
     const stopWaiting = clock.after(registerMsMax, () => {
       if (!hub.isRegistered(id)) stream.close(`the worker did not register within ${timeInWords(registerMsMax)}`);
     });
+    const hear = (message: WorkerMessage): void => {
+      hub.message(id, message, clock.now());
+      if (message.type === "register") stopWaiting();
+      if (message.type === "nack" && message.code === boxNotProvisioned)
+        this.#ports.meters.count("sandbox_provision_failures_total");
+      this.pump();
+    };
     stream.listen({
-      message: (message) => {
-        hub.message(id, message, clock.now());
-        if (message.type === "register") stopWaiting();
-        if (message.type === "nack" && message.code === boxNotProvisioned) this.#ports.meters.count("sandbox_provision_failures_total");
-        this.pump();
-      },
+      message: this.#companions === undefined ? hear : this.#afterArrival(identity, hear),
       closed: () => {
         stopWaiting();
         this.#streams.delete(id);
@@ -208,6 +232,21 @@ export class Driver {
         this.pump();
       },
     });
+  }
+
+  /** A worker may hold calls that another replica had: those are taken over before anything that it says is heard. */
+  #afterArrival(identity: WorkerIdentity, hear: (message: WorkerMessage) => void): (message: WorkerMessage) => void {
+    let arrived: Promise<void> | undefined;
+    let waiting = 0;
+    return (message) => {
+      if (message.type === "register") arrived = this.#companions?.arriving(identity, message);
+      if (arrived === undefined) return hear(message);
+      waiting++;
+      arrived = arrived.then(() => {
+        hear(message);
+        if (--waiting === 0) arrived = undefined;
+      });
+    };
   }
 
   /** Carries out everything the hub has ordered. */
@@ -227,13 +266,14 @@ export class Driver {
     }
     this.#arm();
     this.#noticeIdle();
+    this.#companions?.room();
     return own;
   }
 
   #obey(order: HubOutput): void {
     switch (order.type) {
       case "commit":
-        return this.#commit({ ticket: order.ticket, unit: order.unit });
+        return this.#backlog.commit(order.ticket, order.unit);
       case "send":
         return this.#send(order.session, order.message);
       case "close":
@@ -260,6 +300,10 @@ export class Driver {
         );
       case "vet":
         return void this.#vet(order);
+      case "queued":
+        return this.#companions?.queued(order.lane, order.notBefore);
+      case "release":
+        return this.#companions?.release(order.calls);
     }
   }
 
@@ -268,7 +312,10 @@ export class Driver {
     try {
       hub.cleared(call.tenant, call.callId, await consult.recheck(call), clock.now());
     } catch (error) {
-      log.error({ reason: String(error), execution_id: call.callId }, "whether a call may still run could not be found out; it waits");
+      log.error(
+        { reason: String(error), execution_id: call.callId },
+        "whether a call may still run could not be found out; it waits",
+      );
       hub.notCleared(call.tenant, call.callId, clock.now() + retryMs, clock.now());
     }
     this.pump();
@@ -280,16 +327,23 @@ export class Driver {
     try {
       await consult.endApproval(call, happening);
     } catch (error) {
-      log.error({ reason: String(error), execution_id: call.callId }, "the approval of a call that ends could not be closed; it is tried again");
+      log.error(
+        { reason: String(error), execution_id: call.callId },
+        "the approval of a call that ends could not be closed; it is tried again",
+      );
       // A deadline that has passed is looked at again by itself, and by then the call may be where other facts count.
-      if (!this.#stopped && happening.type !== "due") clock.after(retryMs, () => void this.happen(call.tenant, call.callId, happening));
+      if (!this.#stopped && happening.type !== "due")
+        clock.after(retryMs, () => void this.happen(call.tenant, call.callId, happening));
     }
     this.pump();
   }
 
   #unheard(call: Call, error: unknown): void {
     const { hub, clock, log } = this.#ports;
-    log.error({ reason: String(error), execution_id: call.callId }, "nobody could be asked about a routing outcome; it stands");
+    log.error(
+      { reason: String(error), execution_id: call.callId },
+      "nobody could be asked about a routing outcome; it stands",
+    );
     hub.untriggered(call.tenant, call.callId, clock.now());
     this.pump();
   }
@@ -300,7 +354,10 @@ export class Driver {
     try {
       hub.vetted(offer.session, await consult.vet(offer));
     } catch (error) {
-      log.error({ reason: String(error) }, "the handlers of a worker could not be checked when it registered; they are when a call comes");
+      log.error(
+        { reason: String(error) },
+        "the handlers of a worker could not be checked when it registered; they are when a call comes",
+      );
     }
     this.pump();
   }
@@ -322,78 +379,34 @@ export class Driver {
     this.#admittedAt.delete(call.callId);
     if (call.settledAt !== null) {
       meters.count("tool_executions_total", { tool: call.tool, version: call.version, status: call.state });
-      if (call.usage !== null) meters.observe("tool_duration_seconds", call.usage.durationMs / 1000, { tool: call.tool });
-      if (call.dispatchedAt !== null) meters.observe("tool_queue_seconds", (call.dispatchedAt - call.admittedAt) / 1000, { pool: call.sandbox ?? "application" });
+      if (call.usage !== null)
+        meters.observe("tool_duration_seconds", call.usage.durationMs / 1000, { tool: call.tool });
+      if (call.dispatchedAt !== null)
+        meters.observe("tool_queue_seconds", (call.dispatchedAt - call.admittedAt) / 1000, {
+          pool: call.sandbox ?? "application",
+        });
     }
     this.waiters.tell(waitKey(call.tenant, call.callId), call);
     this.#ports.consult.told(call);
+    this.#companions?.told(call);
   }
 
-  #commit(item: Backlogged): void {
-    if (this.behind) {
-      // Renewals come again with the next heartbeat, and no rule rests on them: they must not pile up.
-      if (!item.unit.writes.every((write) => write.op === "renew_leases")) this.#backlog.push(item);
-      return;
-    }
-    this.#ports.ledger.commit(item.unit).then(
-      (outcome) => this.#committed(item, outcome),
-      (error: unknown) => this.#notCommitted(item, error),
-    );
-  }
-
-  #committed(item: Backlogged, outcome: CommitOutcome): void {
+  #settled(ticket: number, outcome: CommitOutcome): void {
     const { hub, clock, log } = this.#ports;
     if (outcome.applied) {
-      hub.stored(item.ticket, clock.now());
+      hub.stored(ticket, clock.now());
     } else {
-      log.warn({ ticket: item.ticket, write: outcome.write }, "a guarded change met another row in the ledger");
-      hub.overtaken(item.ticket);
+      // Where replicas share the ledger, somebody else was first now and then.
+      const say = this.#companions === undefined ? log.warn : log.info;
+      say.call(log, { ticket, write: outcome.write }, "a guarded change met another row in the ledger");
+      hub.overtaken(ticket);
     }
     this.pump();
   }
 
-  #notCommitted(item: Backlogged, error: unknown): void {
-    this.#backlog.push(item);
-    this.#fails(error);
-  }
-
-  /** Said once; from here on the ledger is tried again at intervals until it writes. */
-  #fails(error: unknown): void {
-    if (this.#failing) return;
-    this.#failing = true;
-    this.#ports.log.error({ reason: String(error) }, "the ledger cannot write; changes wait and nothing is acknowledged");
-    this.#retryLater();
-  }
-
-  #retryLater(): void {
-    if (this.#stopped) return;
-    this.#ports.clock.after(retryMs, () => void this.#retry());
-  }
-
-  /** Tries the backlog in order; the first failure ends the try. */
-  async #retry(): Promise<void> {
-    const { ledger, log } = this.#ports;
-    try {
-      await ledger.probe();
-    } catch {
-      return this.#retryLater();
-    }
-    for (let item = this.#backlog[0]; item !== undefined; item = this.#backlog[0]) {
-      try {
-        const outcome = await ledger.commit(item.unit);
-        this.#backlog.shift();
-        this.#committed(item, outcome);
-      } catch (error) {
-        if (error instanceof LedgerUnavailable) return this.#retryLater();
-        // Not for want of space: trying again will not help, and what stands behind it must go on.
-        log.error({ reason: String(error) }, "a change could not be written and was dropped");
-        this.#backlog.shift();
-        this.#ports.hub.overtaken(item.ticket);
-      }
-    }
-    this.#failing = false;
-    log.info({}, "the ledger writes again");
-    this.pump();
+  /** The row is another than memory has it: takes it as it is. */
+  async reload(tenant: string, callId: string): Promise<void> {
+    if (this.#ports.hub.find(tenant, callId) !== undefined) await this.#reload(tenant, callId);
   }
 
   async #reload(tenant: string, callId: string): Promise<void> {
@@ -402,6 +415,7 @@ export class Driver {
       const row = await ledger.getCall(tenant, callId);
       const facts = row === undefined ? noFacts : await this.#ports.factsFor(row);
       hub.reloaded(row, tenant, callId, facts, clock.now());
+      if (hub.find(tenant, callId) === undefined) this.#companions?.gone(tenant, callId);
     } catch (error) {
       log.error({ reason: String(error), execution_id: callId }, "a call could not be read again; it is tried again");
       if (!this.#stopped) clock.after(retryMs, () => void this.#reload(tenant, callId));
@@ -416,7 +430,13 @@ export class Driver {
       const row = await ledger.getCall(order.tenant, callId);
       const attempts = row === undefined ? [] : await ledger.attempts(order.tenant, callId);
       const facts = row === undefined ? noFacts : await this.#ports.factsFor(row);
-      hub.strayResult(order.session, row === undefined ? undefined : { row, attempts }, order.result, facts, clock.now());
+      hub.strayResult(
+        order.session,
+        row === undefined ? undefined : { row, attempts },
+        order.result,
+        facts,
+        clock.now(),
+      );
     } catch (error) {
       log.error({ reason: String(error), execution_id: callId }, "a late result could not be judged");
     }
@@ -464,6 +484,7 @@ export class Driver {
   /** Ends timers and streams; open calls are the ledger's. */
   stop(): void {
     this.#stopped = true;
+    this.#backlog.stop();
     this.#disarm();
     for (const stream of this.#streams.values()) stream.close("the runtime stops");
     this.#streams.clear();
@@ -473,17 +494,3 @@ export class Driver {
 export function waitKey(tenant: string, callId: string): string {
   return `${tenant}\u0000${callId}`;
 }
-
-const noCheck: ResultCheck = (_call, result, workerId) => ({
-  fence: result.fence,
-  workerId,
-  status: result.status,
-  outputJson: null,
-  outputHash: null,
-  outputBytes: 0,
-  outputIllFormed: false,
-  error: null,
-  usage: result.usage,
-});
-
-const noFacts: ToolFacts = { check: noCheck, integrity: { identities: [], imageDigests: [] } };

@@ -75,7 +75,7 @@ export async function follow(
   if (row === undefined || !maySee(asked, row.project)) throw notFound();
   const reader = await storable(ports.streams.follow(row, afterSeq));
   const { tenant, callId } = row;
-  const abandon = (): void => void ports.driver.happen(tenant, callId, { type: "cancel", by: `${principal.name} (went away)` });
+  const abandon = (): void => ports.driver.wishInPassing(tenant, callId, { type: "cancel", by: `${principal.name} (went away)` });
   const next = async (ms: number): Promise<Batch> => {
     const batch = await reader.next(ms);
     await requireStillIn(ports, asked);
@@ -119,7 +119,8 @@ export async function cancel(
   if (isParked(row)) await storable(ports.driver.adopt(row));
   const { told, stop } = ports.driver.waiters.listen(waitKey(tenant, executionId));
   try {
-    const result = ports.driver.happen(tenant, executionId, { type: "cancel", by: principal.name });
+    const result = await storable(ports.driver.wish(tenant, executionId, { type: "cancel", by: principal.name }));
+    if (result === "elsewhere") return { call: await rowOf(ports, asked, executionId), stopping: true };
     if (result === undefined) return await settledOrParked(ports, row);
     if (!result.ok && result.reason === "cancel_in_indeterminate") throw resolveFirst(row);
     const live = ports.hub.find(tenant, executionId);
@@ -172,9 +173,9 @@ export async function resolve(
   const { told, stop } = ports.driver.waiters.listen(waitKey(row.tenant, executionId));
   try {
     const happening = { type: "resolve", verdict: answer.verdict, by: principal.name, comment: answer.comment ?? "", output } as const;
-    const result = ports.driver.happen(row.tenant, executionId, happening);
+    const result = await storable(ports.driver.wish(row.tenant, executionId, happening));
     // Where people are asked about this end, their question closes in the same unit.
-    if (result === undefined || (!result.ok && result.reason !== "through_approval")) {
+    if (result === undefined || result === "elsewhere" || (!result.ok && result.reason !== "through_approval")) {
       throw new SignalboxError("conflict", "somebody else resolved this call first", { executionId });
     }
     return (await waitAtMost(told, limits.syncWaitMs, ports.clock, [])) ?? (await rowOf(ports, asked, executionId));

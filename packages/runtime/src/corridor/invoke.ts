@@ -332,7 +332,7 @@ async function admitAs(
     }
     charge.keep(identity.admittedAt);
     if (opening !== null) ports.approvals.opened(opening.expiresAt);
-    return await follow(ports, passage, identity, told, false);
+    return await follow(ports, passage, identity, { told, replayed: false, parked: opening !== null });
   } finally {
     stop();
   }
@@ -378,7 +378,7 @@ async function answerExisting(ports: InvokePorts, passage: Passage, existing: Ca
     const now = (await storable(ports.ledger.getCall(existing.tenant, existing.callId))) ?? existing;
     if (isTerminal(now.state)) return { call: now, progress: "settled", replayed: true };
     if (isParked(now)) return { call: now, progress: "parked", replayed: true };
-    return await follow(ports, passage, now, told, true);
+    return await follow(ports, passage, now, { told, replayed: true, parked: false });
   } finally {
     stop();
   }
@@ -394,18 +394,16 @@ async function follow(
   ports: InvokePorts,
   passage: Passage,
   identity: Pick<CallIdentity, "tenant" | "callId">,
-  told: Promise<Call>,
-  replayed: boolean,
+  { told, replayed, parked }: { readonly told: Promise<Call>; readonly replayed: boolean; readonly parked: boolean },
 ): Promise<InvokeAnswer> {
   const { request, asked } = passage;
   const { tenant, callId } = identity;
-  const parked = ports.hub.find(tenant, callId)?.state === "awaiting_approval";
   if (request.mode === "sync" && !parked) {
     const waitMs = request.waitMs ?? limits.syncWaitMs;
     const call = await waitAtMost(told, waitMs, ports.clock, [asked.signal, ports.draining]);
     if (call !== undefined) return { call, progress: isTerminal(call.state) ? "settled" : "parked", replayed };
     if (asked.signal?.aborted === true && request.cancelOnDisconnect === true) {
-      ports.driver.happen(tenant, callId, { type: "cancel", by: `${asked.principal.name} (went away)` });
+      ports.driver.wishInPassing(tenant, callId, { type: "cancel", by: `${asked.principal.name} (went away)` });
     }
   }
   const live = ports.hub.find(tenant, callId);

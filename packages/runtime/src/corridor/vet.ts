@@ -2,7 +2,7 @@
 import type { AuditDraft } from "../call/audit-draft.ts";
 import { isTrusted } from "../dispatch/place.ts";
 import type { Ledger } from "../ledger/port.ts";
-import type { Vetting } from "./driver.ts";
+import type { Vetting } from "./driver-ports.ts";
 import type { Clock, Log, Meters } from "./ports.ts";
 
 export interface VetPorts {

@@ -86,7 +86,7 @@ export function writesOf(effects: readonly Effect[]): Write[] {
 }
 
 function updateOf({ stored: before, live: { call } }: LiveCall): Write {
-  return { op: "update_call", expect: { state: before.state, fence: before.fence }, before, row: call };
+  return { op: "update_call", expect: { state: before.state, fence: before.fence, replica: before.replica }, before, row: call };
 }
 
 function commit(
@@ -191,6 +191,8 @@ function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], se
     if (effect.type === "send_go") sendGo(state, entry, effect.fence, session);
     else if (effect.type === "avoid") entry.avoid.add(effect.workerId);
     else if (effect.type === "enqueue") {
+      // Once it is stored, it is everybody's.
+      if (state.sharing !== null) continue;
       state.line.add(entry.lineKey, entry.live.call);
       state.unplaced.push(entry);
     } else if (effect.type === "attempt_ended") {
@@ -215,9 +217,9 @@ export const invokePending = -1;
 
 /**
  * The unit is in the ledger: now the world may hear of it.
- * @returns the call that has ended or parked with it, so that nobody may wait for its run any more
+ * @returns the open call that it was about, and its row as this unit stored it
  */
-export function stored(state: HubState, ticketId: number, now: number): LiveCall | undefined {
+export function stored(state: HubState, ticketId: number, now: number): { readonly entry: LiveCall; readonly call: Call } | undefined {
   const ticket = closeTicket(state, ticketId);
   if (ticket === undefined) return undefined;
   for (const effect of ticket.effects) afterStored(state, ticket, effect, now);
@@ -225,7 +227,7 @@ export function stored(state: HubState, ticketId: number, now: number): LiveCall
   const { entry, call } = ticket;
   if (entry === null || call === null) return undefined;
   if (isTerminal(call.state)) forget(state, entry);
-  return isTerminal(call.state) || isParked(call) ? entry : undefined;
+  return { entry, call };
 }
 
 function afterStored(state: HubState, ticket: Ticket, effect: Effect, now: number): void {

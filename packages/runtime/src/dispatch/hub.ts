@@ -1,24 +1,34 @@
 // The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
 import type { Result, WorkerMessage } from "@signalbox/protocol";
 import { admit, answered, deny, park } from "../call/admit.ts";
-import { leaseOf } from "../call/lease-of.ts";
 import type { CachedResult, Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isTerminal, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Admission } from "./admission.ts";
-import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, keepRefused, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
+import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
 import { enter } from "./enter.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { isCapped } from "./occupancy.ts";
-import { assignHappening, chooseSession, dispatchIfFree, placeWaiting } from "./place.ts";
 import { sendAway } from "./send-away.ts";
+import { assignHappening, chooseSession, placeWaiting } from "./place.ts";
+import {
+  backendsElsewhere,
+  keepHere,
+  lanesServed,
+  letGoOfIdle,
+  newSharing,
+  nextLeaveAt,
+  roomOf,
+  seeGuestsOff,
+  stepElsewhere,
+} from "./sharing.ts";
 import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
-import { hadLease, type StoredCall } from "./stored-call.ts";
+import type { StoredCall } from "./stored-call.ts";
+import { reloaded, strayResult, takeUp } from "./take-up.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
-import { noClearance } from "./types.ts";
 import type {
   CapBook,
   Clearance,
@@ -27,6 +37,7 @@ import type {
   HubOutput,
   LiveCall,
   Session,
+  Sharing,
   ToolFacts,
   WaitingLine,
   WorkerIdentity,
@@ -77,7 +88,8 @@ export class Hub {
   }
 
   queueDepth(tenant: string): number {
-    return this.#state.line.depth(tenant);
+    const { sharing, line } = this.#state;
+    return sharing === null ? line.depth(tenant) : (sharing.depth.get(tenant) ?? 0);
   }
 
   /** Calls that may wait per tenant; over it, admission refuses. */
@@ -93,6 +105,7 @@ export class Hub {
   backends(): ReadonlySet<string> {
     const offered = new Set<string>();
     for (const session of this.#state.sessions.values()) for (const backend of session.backends) offered.add(backend);
+    for (const backend of backendsElsewhere(this.#state)) offered.add(backend);
     return offered;
   }
 
@@ -113,8 +126,8 @@ export class Hub {
     const effects: Effect[] = [...born.effects];
     // What changed since the rules were asked may forbid it: then it waits for another look.
     const role = join(state, entry);
-    const held = role === "follows" || isFrozen(state, born.live.call) || isCapped(state.caps, state.occupancy, born.live.call);
-    const mayStart = !held && clearance.epoch === state.epoch && !state.line.waits(entry.laneKey);
+    const held = role === "follows" || isFrozen(state, born.live.call) || isCappedAnywhere(state, born.live.call);
+    const mayStart = !held && clearance.epoch === state.epoch && !lineWaits(state, entry.laneKey);
     const session = mayStart ? chooseSession(state, entry, now) : undefined;
     if (session !== undefined) {
       const given = must(step(born.live, assignHappening(state, session), now, state.limits));
@@ -123,8 +136,9 @@ export class Hub {
       entry.invokedOn = invokePending;
       effects.push(...given.effects);
       holdSlot(session, entry);
-    } else {
-      state.line.add(entry.lineKey, born.live.call);
+    } else if (state.sharing === null || role === "follows") {
+      keepHere(state, entry);
+      state.line.add(entry.lineKey, entry.live.call);
       if (!mayStart && role !== "follows") state.unplaced.push(entry);
     }
     return this.#admitted(entry, effects, beside, now);
@@ -197,7 +211,9 @@ export class Hub {
 
   stored(ticket: number, now: number): void {
     const done = stored(this.#state, ticket, now);
-    if (done !== undefined) leave(this.#state, done, now);
+    // Nobody may wait for its run any more.
+    if (done !== undefined && (isTerminal(done.call.state) || isParked(done.call))) leave(this.#state, done.entry, now);
+    if (done !== undefined) letGoOfIdle(this.#state, done.entry, done.call);
     placeWaiting(this.#state, now);
     if (this.#state.draining) sendAway(this.#state, "idle");
   }
@@ -213,44 +229,35 @@ export class Hub {
 
   /** The row as the ledger has it, after `reload`. */
   reloaded(row: Call | undefined, tenant: string, callId: string, facts: ToolFacts, now: number): void {
-    const state = this.#state;
-    const old = state.calls.get(callKey(tenant, callId));
-    if (old !== undefined) {
-      if (old.live.call.state === "queued") state.line.remove(old.lineKey, old.live.call);
-      forget(state, old);
-    }
-    // Its twins hear of the row that there is, and not of what memory made of it.
-    if (old !== undefined) leave(state, old, now, row);
-    if (row !== undefined && isTerminal(row.state)) state.out.push({ type: "tell", call: row });
-    else if (row !== undefined) this.restore(row, facts, now);
-    // A worker that was chosen for what did not come to be has not heard of it: its slot is given back.
-    const chosen = old?.invokedOn === invokePending ? sessionOf(state, old) : undefined;
-    if (old !== undefined && chosen !== undefined) letGo(state, chosen, callId, old.live.call.fence, now);
+    reloaded(this.#state, row, { tenant, callId }, facts, now);
   }
 
-  /** An open call found in the ledger at start. Its worker, if it had one, gets a lease time to come back. */
+  /** An open call found in the ledger. Its worker, if it had one, gets a lease time to come back. */
   restore(row: Call, facts: ToolFacts, now: number): void {
-    const state = this.#state;
-    const lease = leaseOf(row);
-    // Whether `Go` went out died with the process that sent it: assume that it did.
-    const call: Call = lease !== null
-      ? { ...row, mayHaveRun: true, leaseExpiresAt: Math.max(row.leaseExpiresAt ?? 0, state.sweepFrom) }
-      : row;
-    // Nobody has looked at it since the start: whoever gives it a worker looks first.
-    const entry = enter(this.#state, { call, lease }, facts, noClearance);
-    entry.stored = row;
-    entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
-    state.line.saw(call.startTag);
-    // They come in the order of the queue, so whoever ran for the others leads them again.
-    join(state, entry);
-    if (call.state === "queued") {
-      state.line.add(entry.lineKey, call);
-      dispatchIfFree(state, entry, now);
-    }
-    const { routingOutcome } = call;
-    if (call.state === "indeterminate" && routingOutcome !== null && state.triggers.has(routingOutcome))
-      state.out.push({ type: "trigger", call, outcome: routingOutcome });
-    schedule(state, entry, now);
+    takeUp(this.#state, row, facts, now);
+  }
+
+  /** From now on other replicas have the same ledger: calls that wait are with nobody, and memory holds what this one works on. */
+  share(): void {
+    this.#state.sharing = newSharing();
+  }
+
+  get sharing(): Sharing | null {
+    return this.#state.sharing;
+  }
+
+  /** Room that connected workers have now, and the lanes that they serve. */
+  room(now: number): ReturnType<typeof roomOf> {
+    return roomOf(this.#state, now);
+  }
+
+  lanesServed(): readonly string[] {
+    return lanesServed(this.#state);
+  }
+
+  /** The unit that stores a wish about a call that another living replica has; or why there is none. */
+  wishElsewhere(row: Call, happening: Happening, now: number): ReturnType<typeof stepElsewhere> {
+    return stepElsewhere(this.#state, row, happening, now);
   }
 
   /** Anything that a person or a program wants of an open call. */
@@ -416,32 +423,10 @@ export class Hub {
     if (session !== undefined) dropSession(this.#state, session);
   }
 
-  /**
-   * A result that the sender holds no slot for. `found` is what the ledger has of the call, in the sender's own tenant.
-   * Only the very worker that had the lease may settle a call by it, or add evidence to one.
-   */
+  /** A result that the sender holds no slot for; `found` is what the ledger has of the call, in the sender's own tenant. */
   strayResult(sessionId: number, found: StoredCall | undefined, result: Result, facts: ToolFacts, now: number): void {
-    const state = this.#state;
-    const session = state.sessions.get(sessionId);
-    if (session === undefined) return;
-    if (found === undefined || !hadLease(session, found, result.fence)) {
-      const ack: Effect = { type: "ack", fence: result.fence, verdict: "lease_lost" };
-      return keepRefused(state, result.callId, [ack], sessionId);
-    }
-    const { row } = found;
-    const checked = facts.check(row, result, session.workerId);
-    const key = callKey(row.tenant, row.callId);
-    if (!state.calls.has(key) && !isTerminal(row.state)) {
-      // Open in the ledger and unknown here: memory takes it up again, and the result counts as it would have.
-      this.restore(row, facts, now);
-    }
-    const entry = state.calls.get(key);
-    if (entry === undefined) {
-      const outcome = step({ call: row, lease: null }, { type: "result", result: checked }, now, state.limits);
-      return keepRefused(state, row.callId, outcome.effects, sessionId);
-    }
-    apply(state, entry, { type: "result", result: checked }, now, sessionId);
-    placeWaiting(state, now);
+    const session = this.#state.sessions.get(sessionId);
+    if (session !== undefined) strayResult(this.#state, session, { found, result, facts }, now);
   }
 
   /** The instant at which {@link Hub.due} wants to be called next; Infinity when nothing waits. */
@@ -449,7 +434,7 @@ export class Hub {
     const [first] = this.#state.unsaved;
     const since = first?.unsaved?.since ?? Number.POSITIVE_INFINITY;
     const lazy = since + this.#state.limits.lazyWriteMs;
-    return Math.min(lazy, this.#state.due.nextAt());
+    return Math.min(lazy, this.#state.due.nextAt(), nextLeaveAt(this.#state));
   }
 
   due(now: number): void {
@@ -460,6 +445,7 @@ export class Hub {
       if (entry !== undefined) look(state, entry, now);
     }
     placeWaiting(state, now);
+    seeGuestsOff(state, now);
   }
 
   /**
@@ -484,6 +470,17 @@ export class Hub {
   }
 }
 
+/** Whether others wait for a worker of this lane already; a call that comes now does not overtake them. */
+function lineWaits(state: HubState, laneKey: string): boolean {
+  return state.line.waits(laneKey) || (state.sharing?.waiting.has(laneKey) ?? false);
+}
+
+/** Under a cap that replicas share only a claim can tell whether there is room: it counts in its own transaction. */
+function isCappedAnywhere(state: HubState, place: CallIdentity): boolean {
+  const { caps, occupancy, sharing } = state;
+  if (sharing === null || !caps.any) return isCapped(caps, occupancy, place);
+  return Number.isFinite(caps.concurrentMax(place.tenant)) || Number.isFinite(caps.concurrentMaxOfProject(place.tenant, place.project));
+}
 
 function must(result: StepResult): Extract<StepResult, { ok: true }> {
   if (!result.ok) throw new Error(`the call machine refused its own first step: ${result.reason}`);

@@ -5,6 +5,7 @@ import { apply, schedule } from "./apply.ts";
 import { isCapped } from "./occupancy.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
 import { answer } from "./flights.ts";
+import { isServedElsewhere } from "./sharing.ts";
 import { callKey, isFrozen, isHeld, sessionOf, type HubState } from "./state.ts";
 import { noClearance, type Cleared, type LiveCall } from "./types.ts";
 
@@ -34,7 +35,7 @@ function dueNow(state: HubState, entry: LiveCall, now: number): Extract<Happenin
   return {
     type: "due",
     streamAlive: sessionOf(state, entry) !== undefined,
-    handlerKnown: isServed(state, entry),
+    handlerKnown: isServed(state, entry) || isServedElsewhere(state, entry),
     mayExpireLeases: now >= state.sweepFrom,
     capped: isCapped(state.caps, state.occupancy, entry.live.call),
   };
@@ -55,7 +56,7 @@ function asksRules(state: HubState, entry: LiveCall, now: number): boolean {
   const { call } = entry.live;
   if (call.state !== "queued" || call.queueDeadlineAt === null || call.queueDeadlineAt > now) return false;
   if (call.totalDeadlineAt !== null && call.totalDeadlineAt <= now) return false;
-  const served = isServed(state, entry);
+  const served = isServed(state, entry) || isServedElsewhere(state, entry);
   if (!served && call.sandbox !== null) return false;
   const outcome = served ? "capacity_exhausted" : "no_handler";
   if (!state.triggers.has(outcome)) return false;

@@ -4,7 +4,7 @@ import type { Effect } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import { DueHeap } from "./heap.ts";
 import { noCaps, Occupancy, utcDay } from "./occupancy.ts";
-import { laneKeyOf, type CapBook, type Flight, type HubLimits, type HubOutput, type LiveCall, type Session, type WaitingLine } from "./types.ts";
+import { laneKeyOf, type CapBook, type Flight, type HubLimits, type HubOutput, type LiveCall, type Session, type Sharing, type WaitingLine } from "./types.ts";
 
 /** What goes out once a unit is stored. */
 export interface Ticket {
@@ -64,6 +64,8 @@ export interface HubState {
   dayOf: (tenant: string, at: number) => string;
   /** Before this instant no lease of an absent worker ends: a starting replica lets workers return first. */
   sweepFrom: number;
+  /** Set where replicas share the ledger. */
+  sharing: Sharing | null;
 }
 
 export function newState(replica: string, limits: HubLimits, line: WaitingLine, startedAt: number): HubState {
@@ -97,6 +99,7 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     roomUnderCap: false,
     dayOf: utcDay,
     sweepFrom: startedAt + limits.leaseMs,
+    sharing: null,
   };
 }
 

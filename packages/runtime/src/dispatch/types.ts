@@ -114,6 +114,18 @@ export interface LiveCall {
   dueAt: number;
 }
 
+/** What a hub knows of the others where replicas share the ledger. */
+export interface Sharing {
+  /** Lanes in which calls wait that are with nobody, as far as is known. */
+  readonly waiting: Set<string>;
+  /** Lanes that other living replicas serve. */
+  servedElsewhere: ReadonlySet<string>;
+  /** Calls in queue by tenant: as the ledger counted last, and what was added here since. */
+  readonly depth: Map<string, number>;
+  /** Calls that were taken out of the ledger to be dispatched, or to be decided on, and by when they are to be gone again. */
+  readonly guests: Map<LiveCall, number>;
+}
+
 /** The open call that runs for all of its twins. */
 export interface Flight {
   readonly leader: LiveCall;
@@ -144,6 +156,10 @@ export type HubOutput =
   | { readonly type: "trigger"; readonly call: Call; readonly outcome: RoutingOutcome }
   /** A worker offers these tools: who may run them is checked with `vetted`. */
   | { readonly type: "vet"; readonly session: number; readonly identity: WorkerIdentity; readonly imageDigest: string; readonly handlers: readonly Pick<Handler, "tool" | "version">[] }
+  /** A call waits in this lane and is with nobody: whoever has a worker for it claims it. Only where replicas share the ledger, as the next. */
+  | { readonly type: "queued"; readonly lane: string; readonly notBefore: number }
+  /** Nothing became of these: they are everybody's again. */
+  | { readonly type: "release"; readonly calls: readonly { readonly tenant: string; readonly callId: string }[] }
   /** One of the four routing outcomes happened, to a call or to one attempt of it. */
   | { readonly type: "routed"; readonly outcome: RoutingOutcome };
 
