@@ -12,6 +12,8 @@ import type { Consult } from "./corridor/driver-ports.ts";
 import type { ContentStore } from "./corridor/files-ports.ts";
 import { lookAgain, type GovernorPorts } from "./corridor/governor.ts";
 import { Limits } from "./corridor/limits.ts";
+import { replicasOf } from "./corridor/replicas/plug.ts";
+import type { Replicas } from "./corridor/replicas/replicas.ts";
 import { Locks } from "./corridor/locks.ts";
 import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
@@ -30,6 +32,7 @@ import { createWebhooks, type Webhooks } from "./corridor/webhooks.ts";
 import { Hub } from "./dispatch/hub.ts";
 import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
+import { isShared } from "./ledger/shared.ts";
 import type { Calendar } from "./schedule/types.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
 import { Directory } from "./tenancy/directory.ts";
@@ -54,6 +57,8 @@ export interface RuntimePorts {
   /** For the cursors of lists. */
   readonly cursorSeal: Seal;
   readonly store: ContentStore;
+  /** Where replicas share the ledger: `host:port` of the Work door, for workers that are sent here; empty while it is not open. */
+  readonly grpcAddress?: () => string;
   /** How long ended calls are kept; left out: for ever. */
   readonly retentionMs?: number;
   /** Left out: no privileged built-in tool is on, and none has a weaker box. */
@@ -72,7 +77,7 @@ export interface Runtime {
   /** Takes rules, freezes and the open calls of the ledger into memory; before any door opens. */
   recover(): Promise<number>;
   /** No new work; waits at most `ms` for what workers hold; wakes everybody who waits. `elsewhere`: Work doors of other replicas. */
-  drain(ms: number, elsewhere?: readonly string[]): Promise<{ readonly idle: boolean }>;
+  drain(ms: number): Promise<{ readonly idle: boolean }>;
   /** Ends timers, streams and deliveries; the ledger can be closed then. */
   stop(): Promise<void>;
 }
@@ -84,6 +89,7 @@ interface Ending {
   readonly webhooks: { stop(): Promise<void> };
   readonly leaving: AbortController;
   readonly retention: Retention | undefined;
+  readonly replicas: Replicas | undefined;
 }
 
 export function createRuntime(ports: RuntimePorts): Runtime {
@@ -102,11 +108,15 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const governing: GovernorPorts = { hub, ledger, catalog, directory, policies, clock };
   const limits = new Limits({ hub, ledger, clock, meters, calendar: ports.calendar });
   const webhooks = createWebhooks({ ...ports, base64url: (bytes) => ports.base64url(bytes), refusals, door: ports.webhookDoor, seal: ports.seal });
-  const streams = new Streams({ ledger, clock, log, find: (tenant, callId) => hub.find(tenant, callId) });
+  const shared = isShared(ledger) ? ledger : undefined;
+  const kept = shared === undefined ? {} : { kept: (tenant: string, callId: string) => shared.wake([{ type: "said", tenant, callId }]) };
+  const streams = new Streams({ ledger, clock, log, find: (tenant, callId) => hub.find(tenant, callId), ...kept });
   const consult = consultOf({ ...ports, governing, streams, limits, approvals: () => approvals });
   const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: (call) => catalog.factsFor(call), consult });
   const noticed = (): void => webhooks.poke();
   const approvals = new Approvals({ ...governing, driver, chance: ports.chance, hash, meters, log, noticed });
+  const replicas =
+    shared === undefined ? undefined : replicasOf({ ...ports, ...governing, ledger: shared, grpcAddress: ports.grpcAddress ?? (() => ""), driver, streams, limits, approvals, webhooks });
   const leaving = new AbortController();
   const retention = ports.retentionMs === undefined ? undefined : new Retention({ ...governing, store: ports.store, log, meters }, ports.retentionMs);
   const admin: AdminPorts = {
@@ -141,11 +151,11 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     approvals,
     admitWorker: (key) => admitWorker(parts, key, ""),
     async recover() {
-      const open = await recover(parts, webhooks);
+      const open = await recover(parts, webhooks, replicas);
       retention?.start();
       return open;
     },
-    ...endings({ driver, streams, approvals, webhooks, leaving, retention }),
+    ...endings({ driver, streams, approvals, webhooks, leaving, retention, replicas }),
   };
 }
 
@@ -185,10 +195,11 @@ function keepUse({ ledger, log }: RuntimePorts, { tenant, keyId }: Key, at: numb
   });
 }
 
-function endings({ driver, streams, approvals, webhooks, leaving, retention }: Ending): Pick<Runtime, "drain" | "stop"> {
+function endings({ driver, streams, approvals, webhooks, leaving, retention, replicas }: Ending): Pick<Runtime, "drain" | "stop"> {
   return {
-    async drain(ms, elsewhere) {
-      const drained = driver.drain(ms, elsewhere);
+    async drain(ms) {
+      await replicas?.drain();
+      const drained = driver.drain(ms, replicas?.addresses());
       leaving.abort();
       const { idle } = await drained;
       // Only now: whoever follows a call that ends meanwhile hears its end here.
@@ -197,6 +208,7 @@ function endings({ driver, streams, approvals, webhooks, leaving, retention }: E
     },
     async stop() {
       await retention?.stop();
+      await replicas?.stop();
       approvals.stop();
       await webhooks.stop();
       driver.stop();
@@ -231,12 +243,17 @@ function statusOf({ ports, hub, driver, startedAt }: StatusParts, asked: Asked |
 }
 
 /** Rules and brakes first, so that no call starts that they would hold; then the calls, and then what time has ended meanwhile. */
-async function recover({ ledger, hub, catalog, policies, limits, approvals, driver, clock, streams }: ServicePorts, webhooks: Webhooks): Promise<number> {
+async function recover(parts: ServicePorts, webhooks: Webhooks, replicas: Replicas | undefined): Promise<number> {
+  const { ledger, hub, catalog, policies, limits, approvals, driver, clock, streams } = parts;
+  // Before anything is read: what changes from here on is heard of.
+  await replicas?.start();
   await policies.load(ledger);
   await limits.load();
   for (const { tenant, tool } of await ledger.freezes()) hub.freeze(tenant, tool);
   for (const { tenant, suspendedAt } of await ledger.tenants()) if (suspendedAt !== null) hub.suspend(tenant);
   let count = 0;
+  // What waits is everybody's, and what an earlier process worked on is its workers' to bring, or the sweep's to find.
+  if (replicas !== undefined) return count;
   for await (const row of ledger.openCalls()) {
     await streams.recover(row);
     hub.restore(row, await catalog.factsFor(row), clock.now());

@@ -139,6 +139,12 @@ export class Catalog {
     this.#changed();
   }
 
+  /** Another replica has changed something, and nobody says what. */
+  forgetAll(): void {
+    this.#resolver.forgetAll();
+    this.#changed();
+  }
+
   /** To be called after every change of a tenant's pins and disabled tools. */
   forgetChoices(tenant: string): void {
     this.#resolver.forgetChoices(tenant);

@@ -53,10 +53,12 @@ export class Limits {
     ports.hub.daysAre((tenant, at) => this.#dayOf(tenant, at).label);
   }
 
-  /** Reads the limits, and what today has seen of every tenant; open calls are told of by {@link found}. Before any door opens. */
+  /** Reads the limits, and what today has seen of every tenant; open calls are told of by {@link found}. Before any door opens, and whenever another replica has changed some. */
   async load(): Promise<void> {
     const { ledger } = this.#ports;
-    for (const limit of await ledger.limits()) this.book.put(limit);
+    const all = await ledger.limits();
+    this.book.clear();
+    for (const limit of all) this.book.put(limit);
     for (const { tenant } of await ledger.tenants()) await this.#readToday(tenant);
     this.#tellCaps();
   }

@@ -29,8 +29,8 @@ export interface LivePorts {
 }
 
 /** Runs that one look takes from the ledger at most. */
-const chunksPerLook = 32;
-const nothing: Batch = { gap: null, events: [], end: null, leaving: false };
+export const chunksPerLook = 32;
+export const nothing: Batch = { gap: null, events: [], end: null, leaving: false };
 
 /** Of a call that goes on, or has just ended. A reader that is closed hears nothing more, and waits for nothing. */
 export function liveReader(ports: LivePorts, afterSeq: number): Reader {
@@ -117,7 +117,7 @@ export async function keptReader(
 }
 
 /** What the ledger knows of the end's number: the one that was told, or the last event before it. */
-async function endSeqOf(
+export async function endSeqOf(
   ledger: Pick<Ledger, "streamChunks" | "lastStreamSeq">,
   { tenant, callId }: Call,
 ): Promise<{ readonly marked: number | undefined; readonly last: number }> {
@@ -131,7 +131,7 @@ async function endSeqOf(
  * The end, and what stands before it. Where its number was not written down (nobody listened, or the process died in
  * that moment) whoever asks gets it once more rather than not at all.
  */
-function closing(
+export function closing(
   call: Call,
   after: number,
   { marked, last }: { readonly marked: number | undefined; readonly last: number },
@@ -148,7 +148,7 @@ function closing(
 }
 
 /** Events behind `after` up to the first hole; what is missing before them is the gap. */
-function run(chunks: readonly StreamChunk[], after: number, upToSeq: number, charsMax: number): Batch {
+export function run(chunks: readonly StreamChunk[], after: number, upToSeq: number, charsMax: number): Batch {
   const events: StreamEvent[] = [];
   let chars = 0;
   for (const event of chunks.flatMap((chunk) => chunk.events)) {
@@ -163,7 +163,7 @@ function run(chunks: readonly StreamChunk[], after: number, upToSeq: number, cha
   return { gap, events, end: null, leaving: false };
 }
 
-function lastOf({ gap, events, end }: Batch): number | undefined {
+export function lastOf({ gap, events, end }: Batch): number | undefined {
   return end?.seq ?? events.at(-1)?.seq ?? gap?.to;
 }
 

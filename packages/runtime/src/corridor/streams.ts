@@ -8,12 +8,15 @@ import type { StreamEventType } from "../stream/types.ts";
 import { waitKey } from "./driver.ts";
 import type { Clock, Log } from "./ports.ts";
 import { StreamKeeper, type Kept } from "./stream-keeper.ts";
+import { afarReader } from "./stream-afar.ts";
 import { keptReader, liveReader, startData, type Reader } from "./stream-reader.ts";
 
 export interface StreamPorts {
   readonly ledger: Pick<Ledger, "commit" | "streamChunks" | "lastStreamSeq" | "getCall">;
   /** The call as memory has it. */
   readonly find: (tenant: string, callId: string) => Call | undefined;
+  /** Where replicas share the ledger: others hear that more of a call was kept. */
+  readonly kept?: (tenant: string, callId: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -36,6 +39,8 @@ export interface Open extends Kept {
   approvalTold: string;
   readers: number;
   ended: Call | null;
+  /** Aborted when another replica goes on with the call. */
+  readonly moved: AbortController;
   /** Nothing was put in yet. */
   untouched: boolean;
   /** The ledger has what there is up to here, or has lost it. */
@@ -49,6 +54,8 @@ export class Streams {
   /** Calls of an earlier process: where their numbers go on, and the lease whose `start` that process told. */
   readonly #resumed = new Map<string, { readonly nextSeq: number; readonly fence: number }>();
   readonly #leaving = new AbortController();
+  /** Readers of calls that are elsewhere, who wait for more to be kept. */
+  readonly #afar = new Map<string, Set<() => void>>();
 
   constructor(ports: StreamPorts) {
     const { ledger, clock, log } = ports;
@@ -63,10 +70,28 @@ export class Streams {
 
   /** A call that an earlier process had open. Whatever that may have told of it was numbered. */
   async recover(call: Call): Promise<void> {
-    if (call.dispatchedAt === null && call.approvalId === null) return;
+    if (call.dispatchedAt === null && call.approvalId === null && call.fence === 1) return;
     const last = await this.#ports.ledger.lastStreamSeq(call.tenant, call.callId);
     const fence = call.workerId === null ? 0 : call.fence;
-    this.#resumed.set(waitKey(call.tenant, call.callId), { nextSeq: last + streamBounds.leapSeqs, fence });
+    // What nobody works on at the moment, nobody speaks of: what was told is kept.
+    const leap = this.#ports.kept !== undefined && call.dispatchedAt === null ? 1 : streamBounds.leapSeqs;
+    this.#resumed.set(waitKey(call.tenant, call.callId), { nextSeq: last + leap, fence });
+  }
+
+  /** Another replica goes on with the call: who reads here comes back, and reads what that one keeps. */
+  moved(tenant: string, callId: string): void {
+    const key = waitKey(tenant, callId);
+    this.#resumed.delete(key);
+    const open = this.#open.get(key);
+    if (open === undefined || open.ended !== null) return;
+    this.#flushText(open);
+    open.moved.abort();
+    this.#open.delete(key);
+  }
+
+  /** Another replica has kept more of a call, or its end. */
+  keptElsewhere(tenant: string, callId: string): void {
+    for (const wake of this.#afar.get(waitKey(tenant, callId)) ?? []) wake();
   }
 
   hear(call: Call, message: Output | Progress | Emit): void {
@@ -117,6 +142,8 @@ export class Streams {
     const { batchCharsMax } = streamBounds;
     const known = this.#open.get(waitKey(call.tenant, call.callId));
     if (known === undefined && isTerminal(call.state)) return keptReader(ledger, call, afterSeq, batchCharsMax);
+    if (this.#ports.kept !== undefined && known === undefined && this.#ports.find(call.tenant, call.callId) === undefined)
+      return afarReader({ ledger, clock, leaving: this.#leaving.signal, charsMax: batchCharsMax, listen: (wake) => this.#listen(call, wake) }, call, afterSeq);
     const open = known ?? this.#of(call);
     open.readers++;
     try {
@@ -136,7 +163,7 @@ export class Streams {
     }
     const release = (): void => this.#release(open);
     return liveReader(
-      { ledger, clock, open, leaving: this.#leaving.signal, charsMax: batchCharsMax, release },
+      { ledger, clock, open, leaving: AbortSignal.any([this.#leaving.signal, open.moved.signal]), charsMax: batchCharsMax, release },
       afterSeq,
     );
   }
@@ -172,6 +199,7 @@ export class Streams {
       approvalTold: "",
       readers: 0,
       ended: null,
+      moved: new AbortController(),
       untouched: true,
       settledSeq: 0,
     };
@@ -207,8 +235,20 @@ export class Streams {
     for (const { channel, text } of open.text.end()) this.#append(open, channel, JSON.stringify({ text }));
   }
 
+  /** @returns takes the ear away */
+  #listen({ tenant, callId }: Call, wake: () => void): () => void {
+    const key = waitKey(tenant, callId);
+    const wakes = this.#afar.get(key) ?? new Set();
+    this.#afar.set(key, wakes.add(wake));
+    return () => {
+      wakes.delete(wake);
+      if (wakes.size === 0 && this.#afar.get(key) === wakes) this.#afar.delete(key);
+    };
+  }
+
   #settled(open: Open, upToSeq: number): void {
     open.settledSeq = upToSeq;
+    this.#ports.kept?.(open.tenant, open.callId);
     this.#letGo(open);
   }
 

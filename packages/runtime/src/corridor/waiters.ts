@@ -29,6 +29,18 @@ export class Waiters {
     return { told: promise, stop };
   }
 
+  has(key: string): boolean {
+    return this.#waiting.has(key);
+  }
+
+  /** Who is waited for: tenants and ids, as the key was made of them. */
+  calls(): readonly { readonly tenant: string; readonly callId: string }[] {
+    return [...this.#waiting.keys()].map((key) => {
+      const at = key.indexOf("\u0000");
+      return { tenant: key.slice(0, at), callId: key.slice(at + 1) };
+    });
+  }
+
   get size(): number {
     return this.#waiting.size;
   }

@@ -46,11 +46,17 @@ export class Deliverer {
     this.#ports = ports;
   }
 
-  /** Goes on with what the ledger has; once, and not after `stop`. */
+  /** Goes on with what the ledger has; not after `stop`. */
   start(): void {
     if (this.#leaving.signal.aborted) return;
     this.#running = true;
     this.poke();
+  }
+
+  /** Nothing new begins until it is started again. */
+  rest(): void {
+    this.#running = false;
+    this.#takeTimerBack?.();
   }
 
   /** Something may have become due; cheap, and heard only between start and stop. */

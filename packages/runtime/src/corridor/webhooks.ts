@@ -26,6 +26,8 @@ export interface Webhooks {
   readonly service: WebhookService;
   /** Goes on with the deliveries of the ledger; after recovery. */
   start(): void;
+  /** Another replica delivers: what is under way goes on, and nothing new begins. */
+  rest(): void;
   /** After every commit that appended a notice. */
   poke(): void;
   /** Before the ledger is closed. */
@@ -37,6 +39,7 @@ export function createWebhooks(ports: WebhookPorts): Webhooks {
   return {
     service: webhookService(ports),
     start: () => deliverer.start(),
+    rest: () => deliverer.rest(),
     poke: () => deliverer.poke(),
     stop: () => deliverer.stop(),
   };

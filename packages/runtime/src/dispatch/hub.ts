@@ -1,24 +1,25 @@
 // The hub: every open call and every connected worker of this replica, moved by events and answered in orders.
-import type { Result, WorkerMessage } from "@signalbox/protocol";
+import type { ErrorBody, Result, WorkerMessage } from "@signalbox/protocol";
 import { admit, answered, deny, park } from "../call/admit.ts";
 import type { CachedResult, Effect, Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
 import { isParked, isTerminal, type Call, type CallIdentity, type CallState, type RoutingOutcome } from "../call/types.ts";
 import type { Write } from "../ledger/port.ts";
-import type { ErrorBody } from "@signalbox/protocol";
 import type { Admission } from "./admission.ts";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
 import { enter } from "./enter.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
-import { isCapped } from "./occupancy.ts";
 import { sendAway } from "./send-away.ts";
+import { newSession } from "./session.ts";
 import { assignHappening, chooseSession, placeWaiting } from "./place.ts";
 import {
   backendsElsewhere,
+  isCappedAnywhere,
   keepHere,
   lanesServed,
   letGoOfIdle,
+  lineWaits,
   newSharing,
   nextLeaveAt,
   roomOf,
@@ -50,6 +51,7 @@ import type {
  */
 export class Hub {
   readonly #state: HubState;
+  #brakesPulled = 0;
 
   constructor(replica: string, limits: HubLimits, line: WaitingLine, startedAt: number) {
     this.#state = newState(replica, limits, line, startedAt);
@@ -343,6 +345,7 @@ export class Hub {
 
   /** Nothing of this scope goes to a worker from now on. `tenant` may be `platform`: all; an empty tool: all tools. */
   freeze(tenant: string, tool: string): void {
+    this.#brakesPulled++;
     this.#state.frozen.add(freezeKey(tenant, tool));
   }
 
@@ -353,11 +356,34 @@ export class Hub {
 
   /** Nothing of this tenant goes to a worker from now on; what a worker has goes on to its end. */
   suspend(tenant: string): void {
+    this.#brakesPulled++;
     this.#state.suspended.add(tenant);
   }
 
   resume(tenant: string, now: number): void {
     thaw(this.#state, () => this.#state.suspended.delete(tenant), now);
+    placeWaiting(this.#state, now);
+  }
+
+  /** How often something was frozen or suspended here. */
+  get brakesPulled(): number {
+    return this.#brakesPulled;
+  }
+
+  /**
+   * Everything that is frozen or suspended, as the ledger had it.
+   * @param pulled `brakesPulled` before it was read: what was stopped here since then stays stopped
+   */
+  brakesAre(pulled: number, freezes: readonly { readonly tenant: string; readonly tool: string }[], suspended: ReadonlySet<string>, now: number): void {
+    const frozen = new Set(freezes.map(({ tenant, tool }) => freezeKey(tenant, tool)));
+    for (const key of frozen) this.#state.frozen.add(key);
+    for (const tenant of suspended) this.#state.suspended.add(tenant);
+    const lift = (): void => {
+      if (pulled !== this.#brakesPulled) return;
+      for (const key of this.#state.frozen) if (!frozen.has(key)) this.#state.frozen.delete(key);
+      for (const tenant of this.#state.suspended) if (!suspended.has(tenant)) this.#state.suspended.delete(tenant);
+    };
+    thaw(this.#state, lift, now);
     placeWaiting(this.#state, now);
   }
 
@@ -387,23 +413,7 @@ export class Hub {
   }
 
   connect(sessionId: number, identity: WorkerIdentity, now: number): void {
-    this.#state.sessions.set(sessionId, {
-      id: sessionId,
-      identity,
-      workerId: "",
-      incarnation: "",
-      capacity: 0,
-      labels: {},
-      imageDigest: "",
-      backends: [],
-      handlers: new Map(),
-      holding: new Map(),
-      registered: false,
-      draining: false,
-      sentAway: false,
-      connectedAt: now,
-      lastHeardAt: now,
-    });
+    this.#state.sessions.set(sessionId, newSession(sessionId, identity, now));
   }
 
   message(sessionId: number, message: WorkerMessage, now: number): void {
@@ -468,18 +478,6 @@ export class Hub {
   get draining(): boolean {
     return this.#state.draining;
   }
-}
-
-/** Whether others wait for a worker of this lane already; a call that comes now does not overtake them. */
-function lineWaits(state: HubState, laneKey: string): boolean {
-  return state.line.waits(laneKey) || (state.sharing?.waiting.has(laneKey) ?? false);
-}
-
-/** Under a cap that replicas share only a claim can tell whether there is room: it counts in its own transaction. */
-function isCappedAnywhere(state: HubState, place: CallIdentity): boolean {
-  const { caps, occupancy, sharing } = state;
-  if (sharing === null || !caps.any) return isCapped(caps, occupancy, place);
-  return Number.isFinite(caps.concurrentMax(place.tenant)) || Number.isFinite(caps.concurrentMaxOfProject(place.tenant, place.project));
 }
 
 function must(result: StepResult): Extract<StepResult, { ok: true }> {

@@ -2,9 +2,10 @@
 import { leaseOf } from "../call/lease-of.ts";
 import type { Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isParked, isTerminal, type Call } from "../call/types.ts";
+import { isParked, isTerminal, type Call, type CallIdentity } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 import { forget, writesOf } from "./apply.ts";
+import { isCapped } from "./occupancy.ts";
 import { boxLaneOf, callKey, laneOf, sessionOf, type HubState } from "./state.ts";
 import type { LiveCall, Session, Sharing } from "./types.ts";
 
@@ -155,3 +156,14 @@ export function carryOver(state: HubState, old: LiveCall, now: LiveCall): void {
   state.out.push({ type: "send", session: session.id, message: { type: "cancel", callId, fence, graceMs, reason } });
 }
 
+/** Whether others wait for a worker of this lane already; a call that comes now does not overtake them. */
+export function lineWaits(state: HubState, laneKey: string): boolean {
+  return state.line.waits(laneKey) || (state.sharing?.waiting.has(laneKey) ?? false);
+}
+
+/** Under a cap that replicas share only a claim can tell whether there is room: it counts in its own transaction. */
+export function isCappedAnywhere(state: HubState, place: CallIdentity): boolean {
+  const { caps, occupancy, sharing } = state;
+  if (sharing === null || !caps.any) return isCapped(caps, occupancy, place);
+  return Number.isFinite(caps.concurrentMax(place.tenant)) || Number.isFinite(caps.concurrentMaxOfProject(place.tenant, place.project));
+}

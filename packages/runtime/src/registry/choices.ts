@@ -51,6 +51,10 @@ export class ChoiceMemory {
     this.#tenants.delete(tenant);
   }
 
+  forgetAll(): void {
+    this.#tenants.clear();
+  }
+
   async #read(tenant: string): Promise<Choices> {
     const [pins, tools] = await Promise.all([this.#reads.toolPins(tenant), this.#reads.projectTools(tenant)]);
     return choicesOf(pins, tools);

@@ -37,6 +37,11 @@ export class Lru<Key, Value> {
     }
   }
 
+  clear(): void {
+    this.#entries.clear();
+    this.#weight = 0;
+  }
+
   delete(key: Key): void {
     const value = this.#entries.get(key);
     if (value === undefined) return;

@@ -137,6 +137,11 @@ export class ToolResolver {
   }
 
   /** To be called after every change of a tenant's pins and disabled tools. */
+  forgetAll(): void {
+    this.#tools.forgetAll();
+    this.#choices.forgetAll();
+  }
+
   forgetChoices(tenant: string): void {
     this.#choices.forget(tenant);
   }

@@ -61,6 +61,11 @@ export class ToolMemory {
     this.#shelves.delete(keyOf(tenant, tool));
   }
 
+  /** Another replica has changed something, and nobody says what. */
+  forgetAll(): void {
+    this.#shelves.clear();
+  }
+
   /** The tool's record in this tenant alone; that there is none is remembered as well. */
   record(tenant: string, tool: string): Promise<ToolRecord | undefined> {
     const shelf = this.#shelf(tenant, tool);

@@ -63,6 +63,22 @@ export class LimitBook {
     subjects.set(limit.subject, { key: limitKeyText(limit), limit });
   }
 
+  clear(): void {
+    this.#tenants.clear();
+  }
+
+  /** Every quota of this name that somebody set, for a tenant (`project` null) or a project (`*`: each that has none of its own). */
+  quotasNamed(name: QuotaName): readonly { readonly tenant: string; readonly project: string | null; readonly max: number }[] {
+    const found: { tenant: string; project: string | null; max: number }[] = [];
+    for (const { operator, tenant } of this.#tenants.values())
+      for (const shelf of [operator, tenant])
+        for (const { limit } of [...(shelf.get("tenant")?.values() ?? []), ...(shelf.get("project")?.values() ?? [])]) {
+          const max = limit.quotas[name];
+          if (max !== undefined) found.push({ tenant: limit.tenant, project: limit.scope === "tenant" ? null : limit.subject, max });
+        }
+    return found;
+  }
+
   remove({ tenant, setBy, scope, subject }: LimitKey): void {
     const shelves = this.#tenants.get(tenant);
     if (shelves?.[setBy].get(scope)?.delete(subject) !== true) return;

@@ -151,6 +151,15 @@ export class Directory {
     for (const [token, known] of this.#known) if (known.key.tenant === tenant) this.#known.delete(token);
     this.#ears.changed?.();
   }
+
+  /** Another replica has changed something, and nobody says what. */
+  allChanged(): void {
+    this.#changes++;
+    this.#grants.clear();
+    this.#keys.clear();
+    this.#known.clear();
+    this.#ears.changed?.();
+  }
 }
 
 export function isAlive({ revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">, now: number): boolean {

@@ -1,0 +1,16 @@
+// Takes a row that is this replica's from now on into the hub's memory.
+import type { Call } from "../../call/types.ts";
+import type { ReplicaPorts } from "./ports.ts";
+
+type Ports = Pick<ReplicaPorts, "hub" | "clock" | "factsFor" | "recoverStream">;
+
+/** @returns false when memory has it still: what it knows of it is on its way out */
+export async function takeUp(ports: Ports, row: Call): Promise<boolean> {
+  const { hub, clock } = ports;
+  if (hub.find(row.tenant, row.callId) !== undefined) return false;
+  await ports.recoverStream(row);
+  const facts = await ports.factsFor(row);
+  if (hub.find(row.tenant, row.callId) !== undefined) return false;
+  hub.restore(row, facts, clock.now());
+  return true;
+}
