@@ -70,11 +70,13 @@ export class Streams {
 
   /** A call that an earlier process had open. Whatever that may have told of it was numbered. */
   async recover(call: Call): Promise<void> {
-    if (call.dispatchedAt === null && call.approvalId === null && call.fence === 1) return;
+    const { kept } = this.#ports;
+    // Of an earlier lease an earlier process of this ledger has told; where replicas share it, another one may have.
+    if (call.dispatchedAt === null && call.approvalId === null && (kept === undefined || call.fence === 1)) return;
     const last = await this.#ports.ledger.lastStreamSeq(call.tenant, call.callId);
     const fence = call.workerId === null ? 0 : call.fence;
     // What nobody works on at the moment, nobody speaks of: what was told is kept.
-    const leap = this.#ports.kept !== undefined && call.dispatchedAt === null ? 1 : streamBounds.leapSeqs;
+    const leap = kept !== undefined && call.dispatchedAt === null ? 1 : streamBounds.leapSeqs;
     this.#resumed.set(waitKey(call.tenant, call.callId), { nextSeq: last + leap, fence });
   }
 
