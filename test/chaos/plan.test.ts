@@ -40,7 +40,8 @@ test("in order of time, with the pauses of the rhythm, in turn to each, before t
 test("a worker is stopped once and for longer than a lease and its sweep; connections are cut for two seconds", () => {
   const plan = planOf(story, 1, 60_000);
   const stops = plan.filter(({ blow }) => blow === "stop-worker");
-  expect(stops.map(({ target }) => target).toSorted()).toEqual([0, 1, 2]);
+  expect(new Set(stops.map(({ target }) => target))).toEqual(new Set([0, 1, 2]));
+  expect(stops).toHaveLength(3);
   for (const { forMs } of stops) expect(forMs).toBeGreaterThan(16_000);
   expect(plan.filter(({ blow }) => blow === "cut-tcp").map(({ atMs, forMs }) => [atMs, forMs])).toEqual([
     [5_000, 2_000],
