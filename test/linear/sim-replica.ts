@@ -2,7 +2,7 @@
 import { systemCalendar } from "../../packages/runtime/src/adapters/system/calendar.ts";
 import { base64url, sha256 } from "../../packages/runtime/src/adapters/system/crypto.ts";
 import { createRuntime, type Runtime } from "../../packages/runtime/src/runtime.ts";
-import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import { FairLine } from "../../packages/runtime/src/schedule/fair-line.ts";
 import { hubLimits } from "../support/hand-hub.ts";
 import type { Random } from "../walk/random.ts";
 import type { SimTime } from "../walk/sim-time.ts";
@@ -69,7 +69,7 @@ export class SimReplica {
       replica: this.#name,
       version: "0.0.0",
       ledger: link.ledger(books),
-      line: new Line(),
+      line: new FairLine(),
       clock,
       chance: { bytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)) },
       hash: sha256,

@@ -15,7 +15,7 @@ import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../packages/runtime/src/ledger/port.ts";
 import { createRuntime, type Runtime } from "../../packages/runtime/src/runtime.ts";
-import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import { FairLine } from "../../packages/runtime/src/schedule/fair-line.ts";
 import type { Asked, InvokeAnswer, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { Principal } from "../../packages/runtime/src/tenancy/types.ts";
 import { at0 } from "./calls.ts";
@@ -96,7 +96,7 @@ export class Corridor {
       replica: "r1",
       version: "0.0.0",
       ledger: this.ledger,
-      line: new Line(),
+      line: new FairLine(),
       clock,
       chance: systemChance(),
       hash: sha256,

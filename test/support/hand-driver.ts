@@ -5,7 +5,7 @@ import type { Consult } from "../../packages/runtime/src/corridor/driver-ports.t
 import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
 import type { CommitOutcome } from "../../packages/runtime/src/ledger/port.ts";
-import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import { FairLine } from "../../packages/runtime/src/schedule/fair-line.ts";
 import { at0, identityOf } from "./calls.ts";
 import { HandClock, settled } from "./hand-clock.ts";
 import { believed, hubLimits, register, type WorkerSays } from "./hand-hub.ts";
@@ -15,7 +15,7 @@ import { MemoryLedger } from "./memory-ledger.ts";
 export class HandDriver {
   readonly clock = new HandClock(at0);
   readonly ledger = new MemoryLedger();
-  readonly hub = new Hub("r1", hubLimits, new Line(), at0 - 15_000);
+  readonly hub = new Hub("r1", hubLimits, new FairLine(), at0 - 15_000);
   /** Counts and figures: `name{label="value"}` → what was added or observed. */
   readonly figures: (readonly [name: string, labels: Labels, value: number])[] = [];
   readonly logged: string[] = [];

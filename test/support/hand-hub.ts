@@ -5,7 +5,7 @@ import type { Attempt, Call, CallIdentity } from "../../packages/runtime/src/cal
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
 import type { Clearance, HubLimits, HubOutput, ResultCheck, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
 import type { Write } from "../../packages/runtime/src/ledger/port.ts";
-import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import { FairLine } from "../../packages/runtime/src/schedule/fair-line.ts";
 import { at0, identityOf, machineLimits } from "./calls.ts";
 
 export const hubLimits: HubLimits = {
@@ -62,7 +62,7 @@ export class HandHub {
 
   /** @param upForMs how long this replica has been up; under 15 s it still waits for workers to return */
   constructor(limits: Partial<HubLimits> = {}, upForMs = 15_000) {
-    this.hub = new Hub("r1", { ...hubLimits, ...limits }, new Line(), at0 - upForMs);
+    this.hub = new Hub("r1", { ...hubLimits, ...limits }, new FairLine(), at0 - upForMs);
   }
 
   /** Good for as long as nothing changes. */
@@ -128,9 +128,9 @@ export class HandHub {
     this.now = until;
   }
 
-  admit(callId: string, changes: Partial<CallIdentity> = {}): number {
+  admit(callId: string, changes: Partial<CallIdentity> = {}, facts: ToolFacts = believed): number {
     const identity = identityOf({ callId, admittedAt: this.now, ...changes });
-    return this.hub.admit({ identity, edited: null, facts: believed, clearance: this.clearance() }, this.now);
+    return this.hub.admit({ identity, edited: null, facts, clearance: this.clearance() }, this.now);
   }
 
   /** Admitted as a call that people are asked about, under `apr_1`. */

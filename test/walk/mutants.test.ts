@@ -128,16 +128,16 @@ const mutants: readonly Mutant[] = [
   },
   {
     name: "a frozen call goes to a worker that comes free",
-    file: "packages/runtime/src/dispatch/place.ts",
-    from: "if (entry === undefined || entry.heldUntil > now || isFrozen(state, entry.live.call)) continue;",
-    to: "if (entry === undefined || entry.heldUntil > now) continue;",
+    file: "packages/runtime/src/dispatch/gate.ts",
+    from: "isFrozen(state, entry.live.call) || isAtCap",
+    to: "isAtCap",
     caughtBy: /started while \w+ was frozen/,
   },
   {
     name: "a cap on calls at work lets a free worker's next call through",
     file: "packages/runtime/src/dispatch/place.ts",
-    from: "if (isCappedHere(waiting) || waiting.notBefore > now",
-    to: "if (waiting.notBefore > now",
+    from: "const gate = gateOf(state);",
+    to: "const gate = gateOf({ ...state, caps: { ...state.caps, any: false } });",
     caughtBy: /calls work at once, where \d+ may/,
   },
   {

@@ -11,7 +11,7 @@ import { triggersOf } from "../../packages/runtime/src/corridor/triggers.ts";
 import { Hub } from "../../packages/runtime/src/dispatch/hub.ts";
 import type { CapBook, HubLimits, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
 import { LedgerUnavailable, type Ledger } from "../../packages/runtime/src/ledger/port.ts";
-import { Line } from "../../packages/runtime/src/schedule/line.ts";
+import { FairLine } from "../../packages/runtime/src/schedule/fair-line.ts";
 import { isTerminal } from "../../packages/runtime/src/call/types.ts";
 import type { Random } from "./random.ts";
 import { keyOf, type SimStore } from "./sim-ledger.ts";
@@ -64,7 +64,7 @@ export function startReplica(parts: ReplicaParts): Replica {
   const { time, store, random, policies } = parts;
   const life = { alive: true };
   const clock = time.clock(() => life.alive);
-  const hub = new Hub(parts.name, hubLimits, new Line(), clock.now());
+  const hub = new Hub(parts.name, hubLimits, new FairLine(), clock.now());
   const ledger = ledgerOf(parts, life);
   const meters = { count() {}, observe() {}, text: async () => "" };
   const log = { info() {}, warn() {}, error: (fields: object, message: string) => parts.heard(fields, message) };

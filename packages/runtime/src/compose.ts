@@ -34,7 +34,7 @@ import type { Ledger } from "./ledger/port.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { backendRanks, isWatched } from "./sandbox/types.ts";
 import { platformTenant, type Asked, type Scope } from "./tenancy/types.ts";
-import { Line } from "./schedule/line.ts";
+import { FairLine } from "./schedule/fair-line.ts";
 import { ensureBuiltins, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
 
@@ -112,7 +112,7 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       replica,
       version,
       ledger,
-      line: new Line(),
+      line: new FairLine(),
       clock,
       chance,
       hash: sha256,

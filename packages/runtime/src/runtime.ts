@@ -250,7 +250,10 @@ async function recover(parts: ServicePorts, webhooks: Webhooks, replicas: Replic
   await policies.load(ledger);
   await limits.load();
   for (const { tenant, tool } of await ledger.freezes()) hub.freeze(tenant, tool);
-  for (const { tenant, suspendedAt } of await ledger.tenants()) if (suspendedAt !== null) hub.suspend(tenant);
+  for (const { tenant, weight, suspendedAt } of await ledger.tenants()) {
+    hub.weigh(tenant, weight);
+    if (suspendedAt !== null) hub.suspend(tenant);
+  }
   let count = 0;
   // What waits is everybody's, and what an earlier process worked on is its workers' to bring, or the sweep's to find.
   if (replicas !== undefined) return count;

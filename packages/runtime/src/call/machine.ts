@@ -64,7 +64,8 @@ export type Happening =
   | ({ readonly type: "cached" } & CachedResult)
   /** A freeze was lifted, or a twin has run for nothing: what was held up gets its time in the queue anew. */
   | { readonly type: "thawed"; readonly reason: "unfrozen" | "twin_ended" }
-  | { readonly type: "assign"; readonly workerId: string; readonly incarnation: string; readonly replica: string }
+  /** `startTag`: of the turn in which it is served; absent = the one that it has. */
+  | { readonly type: "assign"; readonly workerId: string; readonly incarnation: string; readonly replica: string; readonly startTag?: number }
   | { readonly type: "accepted"; readonly fence: number }
   | { readonly type: "started"; readonly fence: number }
   | { readonly type: "result"; readonly result: CheckedResult }

@@ -118,7 +118,7 @@ export interface CallProgress extends CallAllowance {
   readonly approvalId: string | null;
   /** Who let it go on, and when (ms since 1970); nobody, where a timeout did. Null: nobody was asked, or nobody answered yet. */
   readonly approval: { readonly by: readonly string[]; readonly at: number } | null;
-  /** Fair-queue tag, given at admission; smaller is served first. */
+  /** Fair-queue tag: as it is given at admission while the call waits; once a worker has it, of the turn that its tenant took for it. */
   readonly startTag: number;
   readonly notBefore: number;
   readonly enqueuedAt: number;

@@ -11,6 +11,7 @@ export function assign(live: Live, event: Of<"assign">, now: number, limits: Mac
   const { call } = live;
   set(change, {
     state: "dispatched",
+    startTag: event.startTag ?? live.call.startTag,
     mayHaveRun: false,
     workerId: event.workerId,
     incarnation: event.incarnation,

@@ -5,7 +5,7 @@ import { hubLimits } from "../../../../test/support/hand-hub.ts";
 import { noon, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import type { Call } from "../call/types.ts";
 import { Hub } from "../dispatch/hub.ts";
-import { Line } from "../schedule/line.ts";
+import { FairLine } from "../schedule/fair-line.ts";
 import { chooseBox } from "./boxes.ts";
 import { judgeEdit, type JudgedEdit } from "./edits.ts";
 
@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => office.close());
 
 function judged(argsJson: string, changes: Partial<Call> = {}): Promise<JudgedEdit> {
-  const hub = new Hub("r1", hubLimits, new Line(), noon);
+  const hub = new Hub("r1", hubLimits, new FairLine(), noon);
   const call: Call = { ...admitted().call, state: "awaiting_approval", ...changes };
   const hash = (text: string): string => `hash of ${text}`;
   return judgeEdit({ ...office.ports, hub, hash }, call, { argsJson, argsHash: hash(argsJson) }, "user:fay");

@@ -5,7 +5,7 @@ import { hubLimits } from "../../../../test/support/hand-hub.ts";
 import { noon, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import type { Call } from "../call/types.ts";
 import { Hub } from "../dispatch/hub.ts";
-import { Line } from "../schedule/line.ts";
+import { FairLine } from "../schedule/fair-line.ts";
 import { lookAgain, type GovernorPorts, type Look } from "./governor.ts";
 
 let office: PolicyOffice;
@@ -14,7 +14,7 @@ let hub: Hub;
 
 beforeEach(async () => {
   office = await PolicyOffice.open();
-  hub = new Hub("r1", hubLimits, new Line(), noon);
+  hub = new Hub("r1", hubLimits, new FairLine(), noon);
   ports = { ...office.ports, hub };
   await office.tool("pay", { amount: { type: "number" }, id: { type: "integer" } });
   await office.key("user:ann");

@@ -120,6 +120,7 @@ async function storeTenant(
     });
   ports.policies.projectChanged(project);
   ports.directory.changed(name);
+  ports.hub.weigh(name, weight);
   return { tenant, key, secret };
 }
 
@@ -141,6 +142,7 @@ async function changeTenant(ports: AdminPorts, asked: Asked, name: string, chang
     if (change.suspended === true) ports.hub.suspend(name);
     const after = changed(ports, asked, before, change);
     await store(ports, asked, before, after);
+    ports.hub.weigh(name, after.weight);
     // Stored first: what goes on must not stop again by itself after a restart.
     if (change.suspended === false) {
       ports.hub.resume(name, ports.clock.now());

@@ -7,7 +7,7 @@ import { noon, PolicyOffice } from "../../../../test/support/policy-office.ts";
 import type { Call } from "../call/types.ts";
 import { Hub } from "../dispatch/hub.ts";
 import { createPolicySet } from "../policy/set.ts";
-import { Line } from "../schedule/line.ts";
+import { FairLine } from "../schedule/fair-line.ts";
 import { judgeTrigger, triggersOf } from "./triggers.ts";
 
 describe("outcomes that some rule names", () => {
@@ -41,7 +41,7 @@ describe("whom they ask", () => {
   const ask = (route: string, more: Record<string, unknown> = {}) => ({ decision: "require_approval", reason: "nobody could", approval: { route, ...more } });
   const rule = (name: string, spec: Record<string, unknown>) => office.publish({ name, spec });
   function judged(outcome: "no_handler" | "indeterminate" = "no_handler", changes: Partial<Call> = {}) {
-    const hub = new Hub("r1", hubLimits, new Line(), noon);
+    const hub = new Hub("r1", hubLimits, new FairLine(), noon);
     const log = (_fields: object, message: string): void => void logged.push(message);
     const call: Call = { ...admitted({ inputJson: '{"amount":5}' }).call, ...changes };
     return judgeTrigger({ ...office.ports, hub, log: { info: log, warn: log, error: log } }, call, outcome);

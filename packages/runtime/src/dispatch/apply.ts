@@ -6,7 +6,8 @@ import { isParked, isTerminal, type Call, type LateResult } from "../call/types.
 import { usageOf } from "../call/usage-of.ts";
 import { isSafe, type FileRef } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
-import { isCapped, works } from "./occupancy.ts";
+import { makesRoom } from "./gate.ts";
+import { works } from "./occupancy.ts";
 import { callKey, isHeld, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
@@ -40,6 +41,7 @@ export function apply(
   entry.live = result.live;
   moved(state, before.call, result.live.call);
   if (before.call.state === "queued" && result.live.call.state !== "queued") leaveLine(state, entry, before.call);
+  if (happening.type === "assign") state.line.takeTurn(before.call.tenant);
   const writes = writesOf(result.effects);
   let ticket: number | undefined;
   if (result.durability === "lazy") {
@@ -56,9 +58,11 @@ export function apply(
 
 /** Counts the change; who leaves its worker may make room for others that a cap held back. */
 export function moved(state: HubState, before: Call | null, after: Call | null): void {
-  const makesRoom = before !== null && works(before) && !works(after) && isCapped(state.caps, state.occupancy, before);
+  const room = before !== null && works(before) && !works(after) && makesRoom(state, before);
   state.occupancy.moved(before, after);
-  if (makesRoom) state.roomUnderCap = true;
+  if (!room) return;
+  state.line.wake(before);
+  state.roomUnderCap = true;
 }
 
 /** When it comes back it is looked at anew, whatever an answer says that is still on its way. */
@@ -300,8 +304,8 @@ export function forget(state: HubState, entry: LiveCall): void {
   const { tenant, callId } = entry.live.call;
   const key = callKey(tenant, callId);
   if (state.calls.get(key) === entry) {
-    state.calls.delete(key);
     moved(state, entry.live.call, null);
+    state.calls.delete(key);
   }
   state.unsaved.delete(entry);
 }

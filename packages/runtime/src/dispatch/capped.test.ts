@@ -65,7 +65,7 @@ describe("a cap of a tenant", () => {
     for (const [callId, tenant] of [["a1", "acme"], ["a2", "acme"], ["b1", "globex"], ["b2", "globex"], ["b3", "globex"], ["i1", "initech"]] as const)
       hub.admit(callId, { ...shared, tenant });
     hub.store();
-    expect(hub.sent(w1)).toEqual(["registered", "invoke a1#1", "invoke b1#1", "invoke b2#1", "invoke i1#1"]);
+    expect(hub.sent(w1)).toEqual(["registered", "invoke a1#1", "invoke b1#1", "invoke i1#1", "invoke b2#1"]);
   });
 
   test("room that one call makes is for a call of any tool, at any worker, the oldest first", () => {

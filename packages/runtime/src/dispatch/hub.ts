@@ -123,18 +123,19 @@ export class Hub {
     const { identity, edited, facts, clearance, beside } = admission;
     const state = this.#state;
     this.#mustBeNew(identity);
-    const born = must(admit(identity, now, { startTag: state.line.nextTag(), queueWaitMs: state.limits.queueWaitMs, edited }));
+    const born = must(admit(identity, now, { startTag: state.line.nextTag(identity.tenant), queueWaitMs: state.limits.queueWaitMs, edited }));
     const entry = enter(this.#state, born.live, facts, clearance);
     const effects: Effect[] = [...born.effects];
     // What changed since the rules were asked may forbid it: then it waits for another look.
     const role = join(state, entry);
-    const held = role === "follows" || isFrozen(state, born.live.call) || isCappedAnywhere(state, born.live.call);
+    const held = role === "follows" || isFrozen(state, born.live.call) || isCappedAnywhere(state, entry);
     const mayStart = !held && clearance.epoch === state.epoch && !lineWaits(state, entry.laneKey);
     const session = mayStart ? chooseSession(state, entry, now) : undefined;
     if (session !== undefined) {
-      const given = must(step(born.live, assignHappening(state, session), now, state.limits));
+      const given = must(step(born.live, assignHappening(state, session, born.live.call), now, state.limits));
       entry.live = given.live;
       moved(state, born.live.call, given.live.call);
+      state.line.takeTurn(identity.tenant);
       entry.invokedOn = invokePending;
       effects.push(...given.effects);
       holdSlot(session, entry);
@@ -167,7 +168,7 @@ export class Hub {
     const { identity, edited, facts, clearance, beside, approvalId, asked } = admission;
     const state = this.#state;
     this.#mustBeNew(identity);
-    const born = must(park(identity, now, { startTag: state.line.nextTag(), edited, approvalId, asked }));
+    const born = must(park(identity, now, { startTag: state.line.nextTag(identity.tenant), edited, approvalId, asked }));
     return this.#admitted(enter(this.#state, born.live, facts, clearance), born.effects, beside, now);
   }
 
@@ -329,8 +330,14 @@ export class Hub {
   /** How many calls of whom may work at once, from now on; asked whenever one could go to a worker. */
   capsAre(caps: CapBook, now: number): void {
     this.#state.caps = caps;
+    this.#state.line.wake();
     this.#state.roomUnderCap = true;
     placeWaiting(this.#state, now);
+  }
+
+  /** What share of the workers a tenant has beside others, from now on. */
+  weigh(tenant: string, weight: number): void {
+    this.#state.line.weigh(tenant, weight);
   }
 
   /** Under which day of its tenant an ended call is counted, by the instant of its admission. UTC's, if nobody says. */

@@ -2,7 +2,7 @@
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Happening } from "../call/machine.ts";
 import { apply, schedule } from "./apply.ts";
-import { isCapped } from "./occupancy.ts";
+import { isAtCap } from "./gate.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
 import { answer } from "./flights.ts";
 import { isServedElsewhere } from "./sharing.ts";
@@ -37,7 +37,7 @@ function dueNow(state: HubState, entry: LiveCall, now: number): Extract<Happenin
     streamAlive: sessionOf(state, entry) !== undefined,
     handlerKnown: isServed(state, entry) || isServedElsewhere(state, entry),
     mayExpireLeases: now >= state.sweepFrom,
-    capped: isCapped(state.caps, state.occupancy, entry.live.call),
+    capped: isAtCap(state, entry),
   };
 }
 
@@ -114,6 +114,7 @@ export function thaw(state: HubState, lift: () => void, now: number): void {
     if (entry.live.call.state === "queued" && isFrozen(state, entry.live.call)) held.push(entry);
   }
   lift();
+  state.line.wake();
   for (const entry of held) {
     if (isFrozen(state, entry.live.call)) continue;
     // However short it was: what it waited for may have come meanwhile.

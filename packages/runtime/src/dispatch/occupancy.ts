@@ -1,8 +1,9 @@
-// Counts the calls of each tenant and project that work or wait, and says whom a cap on work at once holds back.
+// Counts the calls of each tenant, project and tool that work or wait, and says whom a cap on work at once holds back.
 import type { Call } from "../call/types.ts";
 import type { CapBook } from "./types.ts";
 
 type Place = Pick<Call, "tenant" | "project">;
+type ToolPlace = Pick<Call, "tenant" | "toolTenant" | "tool">;
 
 interface Counted {
   working: number;
@@ -11,7 +12,7 @@ interface Counted {
 
 const nobody: Readonly<Counted> = { working: 0, waiting: 0 };
 
-/** By tenant, and by tenant and project; what is not here has no such call. */
+/** By tenant, by tenant and project, and by tenant and tool; what is not here has no such call. */
 export class Occupancy {
   readonly #counts = new Map<string, Counted>();
 
@@ -24,6 +25,7 @@ export class Occupancy {
     if (working === 0 && waiting === 0) return;
     this.#add(place.tenant, working, waiting);
     this.#add(projectKey(place), working, waiting);
+    this.#add(toolKey(place), working, waiting);
   }
 
   ofTenant(tenant: string): Readonly<Counted> {
@@ -32,6 +34,10 @@ export class Occupancy {
 
   ofProject(place: Place): Readonly<Counted> {
     return this.#counts.get(projectKey(place)) ?? nobody;
+  }
+
+  ofTool(place: ToolPlace): Readonly<Counted> {
+    return this.#counts.get(toolKey(place)) ?? nobody;
   }
 
   #add(key: string, working: number, waiting: number): void {
@@ -45,6 +51,7 @@ export class Occupancy {
 
 /** No tenant's name holds the separator. */
 const projectKey = ({ tenant, project }: Place): string => `${tenant}\u0000${project}`;
+const toolKey = ({ tenant, toolTenant, tool }: ToolPlace): string => `${tenant}\u0000${toolTenant}\u0000${tool}`;
 
 export const works = (call: Call | null): boolean =>
   call !== null && (call.state === "dispatched" || call.state === "running");

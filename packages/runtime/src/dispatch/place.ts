@@ -1,8 +1,9 @@
 // Finds a worker for a call, and a call for a worker that has a free slot.
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
-import { isCapped } from "./occupancy.ts";
-import { callKey, isFrozen, isHeld, type HubState } from "./state.ts";
-import type { Integrity, LiveCall, Session, Waiting } from "./types.ts";
+import { gateOf, isAtCap } from "./gate.ts";
+import { callKey, isHeld, type HubState } from "./state.ts";
+import type { Call } from "../call/types.ts";
+import type { Integrity, LiveCall, Session } from "./types.ts";
 
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
 const lookAheadMax = 64;
@@ -81,14 +82,14 @@ export function placeWaiting(state: HubState, now: number): void {
   if (state.roomUnderCap) fillAll(state, now);
 }
 
-/** Whom a cap held back may wait for any worker that is connected: the smallest tag of all of them goes first. */
+/** Whom a cap held back may wait for any worker that is connected: whoever is next of all of them goes first. */
 function fillAll(state: HubState, now: number): void {
   state.roomUnderCap = false;
   for (;;) {
     let next: LiveCall | undefined;
     for (const session of state.sessions.values()) {
       const found = nextFor(state, session, now);
-      if (found !== undefined && (next === undefined || isBefore(found, next))) next = found;
+      if (found !== undefined && (next === undefined || isBefore(state, found, next, now))) next = found;
     }
     const session = next === undefined ? undefined : chooseSession(state, next, now);
     if (next === undefined || session === undefined) return;
@@ -97,14 +98,14 @@ function fillAll(state: HubState, now: number): void {
   }
 }
 
-const isBefore = (one: LiveCall, other: LiveCall): boolean => one.live.call.startTag < other.live.call.startTag;
+const isBefore = ({ line }: HubState, one: LiveCall, other: LiveCall, now: number): boolean => line.isBefore(one.live.call, other.live.call, now);
 
-/** Whoever has waited longer goes first: a free worker is given what is next for it, which need not be this call. */
+/** A free worker is given what is next for it, which need not be this call. */
 export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): void {
   for (;;) {
     const { call } = entry.live;
     if (call.state !== "queued" || call.notBefore > now || isHeld(state, entry)) return;
-    if (isCapped(state.caps, state.occupancy, call)) return;
+    if (isAtCap(state, entry)) return;
     const session = chooseSession(state, entry, now);
     const before = session?.holding.size;
     if (session === undefined) return;
@@ -113,18 +114,21 @@ export function dispatchIfFree(state: HubState, entry: LiveCall, now: number): v
   }
 }
 
-export function assignHappening(state: HubState, session: Session) {
-  return { type: "assign", workerId: session.workerId, incarnation: session.incarnation, replica: state.replica } as const;
+export function assignHappening(state: HubState, session: Session, call: Call) {
+  const { workerId, incarnation } = session;
+  // Tags that replicas share are the ledger's to give.
+  const startTag = state.sharing === null ? state.line.turnOf(call) : call.startTag;
+  return { type: "assign", workerId, incarnation, replica: state.replica, startTag } as const;
 }
 
 function assign(state: HubState, entry: LiveCall, session: Session, now: number): void {
-  const result = apply(state, entry, assignHappening(state, session), now, session.id);
+  const result = apply(state, entry, assignHappening(state, session, entry.live.call), now, session.id);
   if (!result.ok) return;
   entry.invokedOn = invokePending;
   holdSlot(session, entry);
 }
 
-/** A slot came free: the smallest tag among the lanes this worker serves goes next, as long as there is room. */
+/** A slot came free: whoever is next among the lanes this worker serves goes next, as long as there is room. */
 export function fill(state: HubState, session: Session, now: number): void {
   while (session.holding.size < session.capacity) {
     const next = nextFor(state, session, now);
@@ -144,32 +148,23 @@ export function fill(state: HubState, session: Session, now: number): void {
  */
 function nextFor(state: HubState, session: Session, now: number): LiveCall | undefined {
   let best: LiveCall | undefined;
-  // Calls that a freeze or a cap holds back must not hide another tenant's behind them.
-  const lookAhead = state.frozen.size === 0 && !state.caps.any ? lookAheadMax : Number.POSITIVE_INFINITY;
+  const gate = gateOf(state);
   for (const laneKey of session.handlers.keys()) {
     if (!hasSlot(state, session, laneKey, now)) continue;
-    const isCappedHere = cappedPlaces(state);
-    for (const waiting of state.line.peek(laneKey, lookAhead)) {
-      if (best !== undefined && waiting.startTag >= best.live.call.startTag) break;
-      if (isCappedHere(waiting) || waiting.notBefore > now || session.holding.has(waiting.callId)) continue;
+    for (const waiting of state.line.peek(laneKey, lookAheadMax, now, gate)) {
       const entry = state.calls.get(callKey(waiting.tenant, waiting.callId));
-      if (entry === undefined || entry.heldUntil > now || isFrozen(state, entry.live.call)) continue;
-      if (!isTrusted(entry.facts.integrity, session)) continue;
-      if (entry.avoid.has(session.workerId) && othersCouldTake(state, entry, now)) continue;
-      best = entry;
+      if (entry === undefined || !couldTake(state, session, entry, now)) continue;
+      if (best === undefined || isBefore(state, entry, best, now)) best = entry;
       break;
     }
   }
   return best === undefined || isCleared(state, best, now) ? best : undefined;
 }
 
-/** Whole backlogs of one project stand together in a lane: the answer for one of them is that for the next. */
-function cappedPlaces(state: HubState): (waiting: Waiting) => boolean {
-  let [tenant, project, capped] = ["", "", false];
-  return (waiting) => {
-    if (waiting.tenant !== tenant || waiting.project !== project) {
-      [tenant, project, capped] = [waiting.tenant, waiting.project, isCapped(state.caps, state.occupancy, waiting)];
-    }
-    return capped;
-  };
+/** Whether nothing but the order of the line keeps this call from this worker, which has a slot. */
+function couldTake(state: HubState, session: Session, entry: LiveCall, now: number): boolean {
+  const { live: { call }, facts, heldUntil, avoid } = entry;
+  if (call.notBefore > now || heldUntil > now || session.holding.has(call.callId)) return false;
+  if (!isTrusted(facts.integrity, session)) return false;
+  return !(avoid.has(session.workerId) && othersCouldTake(state, entry, now));
 }

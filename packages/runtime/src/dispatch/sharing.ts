@@ -2,10 +2,10 @@
 import { leaseOf } from "../call/lease-of.ts";
 import type { Happening, StepResult } from "../call/machine.ts";
 import { step } from "../call/step.ts";
-import { isParked, isTerminal, type Call, type CallIdentity } from "../call/types.ts";
+import { isParked, isTerminal, type Call } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 import { forget, writesOf } from "./apply.ts";
-import { isCapped } from "./occupancy.ts";
+import { isAtCap } from "./gate.ts";
 import { boxLaneOf, callKey, laneOf, sessionOf, type HubState } from "./state.ts";
 import type { LiveCall, Session, Sharing } from "./types.ts";
 
@@ -162,8 +162,9 @@ export function lineWaits(state: HubState, laneKey: string): boolean {
 }
 
 /** Under a cap that replicas share only a claim can tell whether there is room: it counts in its own transaction. */
-export function isCappedAnywhere(state: HubState, place: CallIdentity): boolean {
-  const { caps, occupancy, sharing } = state;
-  if (sharing === null || !caps.any) return isCapped(caps, occupancy, place);
+export function isCappedAnywhere(state: HubState, entry: LiveCall): boolean {
+  const { caps, sharing } = state;
+  const place = entry.live.call;
+  if (sharing === null || !caps.any || isAtCap(state, entry)) return isAtCap(state, entry);
   return Number.isFinite(caps.concurrentMax(place.tenant)) || Number.isFinite(caps.concurrentMaxOfProject(place.tenant, place.project));
 }

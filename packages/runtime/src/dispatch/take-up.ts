@@ -25,7 +25,7 @@ export function takeUp(state: HubState, row: Call, facts: ToolFacts, now: number
   const entry = enter(state, { call, lease }, facts, noClearance);
   entry.stored = row;
   entry.storedLeaseAt = row.leaseExpiresAt ?? 0;
-  state.line.saw(call.startTag);
+  state.line.saw(call, lease !== null);
   // They come in the order of the queue, so whoever ran for the others leads them again.
   join(state, entry);
   if (call.state === "queued") {

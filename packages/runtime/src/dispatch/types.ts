@@ -3,6 +3,7 @@ import type { Emit, Output, Progress, Result, RuntimeMessage } from "@signalbox/
 import type { CachedResult, CheckedResult, Happening, Live, MachineLimits } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
+import type { Gate, Waiting } from "../schedule/types.ts";
 
 /** Who is at the other end of a Work stream, from its credential. */
 export interface WorkerIdentity {
@@ -54,6 +55,8 @@ export interface Cleared extends Clearance {
 export interface ToolFacts {
   readonly check: ResultCheck;
   readonly integrity: Integrity;
+  /** How many calls of the tool, of one tenant, may work at once; absent = as many as there are slots. */
+  readonly concurrentMax?: number | undefined;
 }
 
 /** Who may run a tool; empty lists = anybody of its tenant. */
@@ -182,28 +185,28 @@ export interface CapBook {
   concurrentMaxOfProject(tenant: string, project: string): number;
 }
 
-/** The waiting line behind the hub: who is next for a tool version. */
+/** The waiting line behind the hub: who is next for a tool version. `now` is wall clock, ms since 1970, and never goes back. */
 export interface WaitingLine {
-  /** Keeps the line in order of (startTag, admittedAt). */
   add(laneKey: string, entry: Waiting): void;
   remove(laneKey: string, entry: Pick<Waiting, "tenant" | "callId" | "startTag">): void;
-  /** First entries of a lane in order, at most `lookAheadMax`; good until the line next changes. */
-  peek(laneKey: string, lookAheadMax: number): Iterable<Waiting>;
+  /** First entries of a lane in order, at most `lookAheadMax`, without those that the gate holds back; good until the line next changes. */
+  peek(laneKey: string, lookAheadMax: number, now: number, gate: Gate): Iterable<Waiting>;
+  /** Which of two calls, of any lanes, is next. */
+  isBefore(one: Waiting, other: Waiting, now: number): boolean;
+  /** What the gate held back may be held back no more: of this tenant, project and tool, or everywhere. */
+  wake(place?: Pick<Waiting, "tenant" | "project" | "tool">): void;
   depth(tenant: string): number;
   /** Whether anything waits in this lane. */
   waits(laneKey: string): boolean;
-  /** The tag a call admitted now gets. */
-  nextTag(): number;
-  /** A restored call's tag was seen. */
-  saw(tag: number): void;
-}
-
-export interface Waiting {
-  readonly tenant: string;
-  readonly project: string;
-  readonly callId: string;
-  readonly startTag: number;
-  readonly notBefore: number;
+  /** The tag a call of this tenant gets that is admitted now. */
+  nextTag(tenant: string): number;
+  /** The tag of the turn in which a call would be served now. */
+  turnOf(call: Pick<Waiting, "tenant" | "startTag">): number;
+  /** A call of this tenant goes to a worker. */
+  takeTurn(tenant: string): void;
+  /** A call was found in the ledger, waiting or with a worker; told in the order of the queue, before anything is asked. */
+  saw(call: Pick<Waiting, "tenant" | "startTag">, leased: boolean): void;
+  weigh(tenant: string, weight: number): void;
 }
 
 /** `tool@version` in the tenant that owns the tool: what a handler serves and a lane waits for. */

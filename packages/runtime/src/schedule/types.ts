@@ -1,4 +1,31 @@
-// Limits and usage as data: who may ask how much, what was used, and where a tenant's day begins.
+// What waits, limits and usage as data: who may ask how much, what was used, and where a tenant's day begins.
+import type { Priority } from "../call/types.ts";
+
+/** What is held back together: calls of one tenant, project and tool version. */
+export interface CallPlace {
+  readonly tenant: string;
+  readonly project: string;
+  readonly toolTenant: string;
+  readonly tool: string;
+  readonly version: string;
+}
+
+/** A call that waits for a worker, as the line has it. Instants are wall clock, ms since 1970. */
+export interface Waiting extends CallPlace {
+  readonly callId: string;
+  readonly priority: Priority;
+  readonly admittedAt: number;
+  readonly startTag: number;
+  /** Nobody gets it before this instant. */
+  readonly notBefore: number;
+}
+
+/** Says what is held back now, whichever worker asks: by a cap, a freeze, a suspension. */
+export interface Gate {
+  holdsTenant(tenant: string): boolean;
+  /** Asked of one call in place of all of its place, and not where the tenant is held as a whole. */
+  holds(call: Waiting): boolean;
+}
 
 /** How wide a limit reaches; from the widest to the narrowest. */
 export const limitScopes = ["platform", "tenant", "project", "principal", "agent", "tool"] as const;
