@@ -34,7 +34,7 @@ function resumed(walks: readonly LaneWalk[], cursor: string): LaneWalk[] {
   for (let at = 0; at + 1 < key.length; at += 2) below.set(key[at], key[at + 1]);
   return walks.flatMap((walk) => {
     const from = below.get(walk.lane);
-    return typeof from === "number" ? [{ ...walk, below: from }] : [];
+    return typeof from === "number" && Number.isSafeInteger(from) ? [{ ...walk, below: from }] : [];
   });
 }
 

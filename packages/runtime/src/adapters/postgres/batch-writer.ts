@@ -6,6 +6,7 @@ import type { AuditLane } from "./audit-lane.ts";
 import type { BatchOutcome } from "./group-commit.ts";
 import { asLedgerError, storeFailure } from "./store-errors.ts";
 import { Gathered } from "./transaction.ts";
+import { takeLocks } from "./unit-locks.ts";
 import { OutcomeUnknown, type Writer } from "./writer.ts";
 import type { UnitWriter } from "./writers.ts";
 
@@ -111,6 +112,7 @@ export class BatchWriter {
     let gathered: Gathered | undefined;
     try {
       await writer.transaction(async (tx) => {
+        await takeLocks(tx, batch.map(({ planned }) => planned));
         gathered = new Gathered(tx, lane);
         outcomes = await work(gathered);
         await gathered.write();

@@ -1,9 +1,10 @@
 // Lists calls, the newest first.
 import type { Ledger } from "../../ledger/port.ts";
 import { callColumns } from "../sqlite/columns.ts";
-import { conditions, pageOf, readCursor } from "../sqlite/paging.ts";
+import { conditions, pageOf } from "../sqlite/paging.ts";
 import { notSucceededSql } from "../sqlite/schema.ts";
 import { callOf } from "./call-reads.ts";
+import { fittingCursor } from "./cursors.ts";
 import type { Db } from "./db.ts";
 
 const listedCall = callColumns
@@ -12,7 +13,6 @@ const listedCall = callColumns
 
 export function callLister(db: Db): Ledger["listCalls"] {
   return async ({ tenant, project, tool, principal, state, admittedFrom, admittedTo }, limit, cursor) => {
-    if (cursor !== undefined) readCursor(cursor, 2);
     const where = conditions()
       .equal("tenant", tenant)
       .equal("project", project)
@@ -20,7 +20,7 @@ export function callLister(db: Db): Ledger["listCalls"] {
       .equal("principal", principal)
       .equal("state", state)
       .range("admitted_at", admittedFrom, admittedTo)
-      .before(["admitted_at", "call_id"], cursor);
+      .before(["admitted_at", "call_id"], fittingCursor(cursor, "number", "text"));
     // Word for word the condition of the index over the few calls that are in such a state.
     if (state !== undefined && state !== "succeeded") where.also(notSucceededSql);
     const found = await db.rows(

@@ -34,7 +34,9 @@ export function callRecord(row: Call, startTag: number, inlineResultBytesMax: nu
   return record;
 }
 
-const blobSql = "INSERT INTO blobs (tenant, hash, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+// One that is there already is held until the commit: retention, which lets go of what no call has, must not do so meanwhile.
+const blobSql = `INSERT INTO blobs (tenant, hash, bytes) VALUES (?, ?, ?)
+  ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash`;
 
 /** After the guard has held, so that a refused unit leaves no blob behind. */
 export async function keepLargeOutput(tx: Db, row: Call, inlineResultBytesMax: number): Promise<void> {

@@ -26,9 +26,19 @@ export function numbered(sql: string): string {
   return sql.replace(/'[^']*'|\?/g, (found) => (found === "?" ? `$${(count += 1)}` : found));
 }
 
+/** PostgreSQL's text has no U+0000; what people may write has. Keys and ids are checked at the doors. */
+export function storable(text: string): string {
+  return text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text;
+}
+
+function storableParam(param: unknown): unknown {
+  if (typeof param === "string") return storable(param);
+  return Array.isArray(param) ? param.map(storableParam) : param;
+}
+
 /** As the driver takes it; prepared once on each connection, under a name that is the same for the same text everywhere. */
 export function queryOf(sql: string, params: readonly unknown[] = []): QueryConfig {
-  const values = params as unknown[];
+  const values = params.map(storableParam);
   let known = named.get(sql);
   if (known === undefined) {
     const text = numbered(sql);

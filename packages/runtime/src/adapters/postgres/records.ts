@@ -1,5 +1,6 @@
 // Sends many rows in one parameter: a JSON array that PostgreSQL unfolds into a table.
 import type { Column } from "../sqlite/columns.ts";
+import { storable } from "./db.ts";
 
 /** The few numbers that are no whole ones. */
 const fractions = new Set(["start_tag", "first_tag", "duration_ms", "weight"]);
@@ -35,7 +36,8 @@ export function recordOf(columns: readonly Column[], row: object): Record<string
     const value = fields[field];
     if (value === null || value === undefined) continue;
     if (kind === "flag") record[name] = value === true ? 1 : 0;
-    else record[name] = kind === "json" ? JSON.stringify(value) : value;
+    else if (kind === "json") record[name] = JSON.stringify(value);
+    else record[name] = typeof value === "string" ? storable(value) : value;
   }
   return record;
 }

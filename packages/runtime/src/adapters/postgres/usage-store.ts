@@ -5,6 +5,7 @@ import { columnsOf, decode, type Column } from "../sqlite/columns.ts";
 import { usageSumColumns } from "../sqlite/metering-schema.ts";
 import { conditions, pageOf } from "../sqlite/paging.ts";
 import { merged, sumKinds, sumMax } from "../sqlite/usage-store.ts";
+import { fittingCursor } from "./cursors.ts";
 import type { Db } from "./db.ts";
 import { insertRecordsSql, recordColumns, recordOf } from "./records.ts";
 
@@ -44,7 +45,7 @@ export function usageReads(db: Db): Pick<Ledger, "usage"> {
         .equal("project", project)
         .equal("tool", tool)
         .between("day", from, to);
-      if (names.length > 0) where.after(names, cursor);
+      if (names.length > 0) where.after(names, fittingCursor(cursor, ...names.map(() => "text" as const)));
       const grouped = names.length === 0 ? "" : ` GROUP BY ${names.join(", ")} ORDER BY ${names.join(", ")}`;
       const sql = `SELECT ${[...names, sumsSql].join(", ")} FROM usage WHERE ${where.sql()}${grouped} LIMIT ?`;
       const found = await db.rows(sql, [...where.values(), limit + 1]);

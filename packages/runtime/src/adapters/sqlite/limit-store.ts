@@ -5,7 +5,7 @@ import { columnsOf, encode, insertSql } from "./columns.ts";
 import { rowReader, type Prepared } from "./reads.ts";
 import type { WritersOf } from "./writers-of.ts";
 
-const limitColumns = columnsOf<Limit>({
+export const limitColumns = columnsOf<Limit>({
   tenant: "text",
   setBy: "text",
   scope: "text",

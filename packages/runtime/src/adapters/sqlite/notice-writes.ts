@@ -9,7 +9,7 @@ import type { WritersOf } from "./writers-of.ts";
 type NoticeWriters = WritersOf<"insert_webhook" | "remove_webhook" | "append_notice" | "put_delivery">;
 
 /** By notice and webhook; hashed, because the ledger's own count is no tenant's business. */
-function deliveryIdOf(tenant: string, webhookId: string, noticeId: number): string {
+export function deliveryIdOf(tenant: string, webhookId: string, noticeId: number): string {
   const digest = createHash("sha256")
     .update(JSON.stringify([tenant, webhookId, noticeId]))
     .digest("hex");

@@ -35,7 +35,7 @@ function makeFolder(folder: string): void {
  * Takes the folder: an exclusive transaction on a file of its own, which the operating system drops with the process
  * (so a kill -9 leaves nothing behind), and which leaves the ledger itself readable for other programs.
  */
-function lockFolder(path: string): DatabaseSync {
+export function lockFolder(path: string): DatabaseSync {
   const lock = new DatabaseSync(join(dirname(path), "ledger.lock"), { timeout: 0 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
@@ -67,7 +67,7 @@ function configure(db: DatabaseSync, databaseBytesMax: number | undefined): void
   if (databaseBytesMax !== undefined) db.exec(`PRAGMA max_page_count = ${Math.floor(databaseBytesMax / pageBytes)}`);
 }
 
-function storedSchemaVersion(db: DatabaseSync): number {
+export function storedSchemaVersion(db: DatabaseSync): number {
   const row = db.prepare("SELECT value FROM meta WHERE name = 'schema_version'").get();
   return row === undefined ? 0 : Number(row["value"]);
 }

@@ -18,7 +18,7 @@ import { conditions, pageOf } from "./paging.ts";
 import { rowReader, type Prepared } from "./reads.ts";
 import { toolMatcher } from "./tool-query.ts";
 
-function toolVersionOf(row: SqlRow): ToolVersion {
+export function toolVersionOf(row: SqlRow): ToolVersion {
   const spec = JSON.parse(String(row["spec_json"])) as ToolSpec;
   return {
     tenant: String(row["tenant"]),

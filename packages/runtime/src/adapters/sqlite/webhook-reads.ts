@@ -17,7 +17,10 @@ const d = aliased("d", deliveryColumns);
 const n = aliased("n", noticeColumns);
 const w = aliased("w", webhookColumns);
 
-function deliveryOf(row: SqlRow): { readonly delivery: Delivery; readonly noticeId: number } {
+/** Of deliveries, notices and webhooks under these names. */
+export const joinedColumns = { d, n, w };
+
+export function deliveryOf(row: SqlRow): { readonly delivery: Delivery; readonly noticeId: number } {
   const { noticeId, ...rest } = decode<Omit<Delivery, "notice"> & { readonly noticeId: number }>(d.columns, row);
   return { delivery: { ...rest, notice: decode<Notice>(n.columns, row) }, noticeId };
 }

@@ -10,9 +10,9 @@ type WorkspaceOp = "expect_workspace_file" | "expect_workspace_room" | "put_work
 const keySql = "tenant = ? AND project = ? AND path = ?";
 const rangeSql = "tenant = ? AND project = ? AND path > ? AND path < ?";
 /** The character behind `/`: what lies below a folder sorts between the two. */
-const behindSlash = "0";
+export const behindSlash = "0";
 /** No path holds it, and every path that goes on sorts before it. */
-const lastCharacter = "\u{10FFFF}";
+export const lastCharacter = "\u{10FFFF}";
 
 export function workspaceWriters(db: DatabaseSync): WritersOf<WorkspaceOp> {
   const find = db.prepare(`SELECT digest, call_id FROM workspace_files WHERE ${keySql}`);
@@ -64,7 +64,7 @@ export function workspaceReads(prepared: Prepared) {
   };
 }
 
-function fileOf(row: Readonly<Record<string, SQLOutputValue>>): WorkspaceFile {
+export function fileOf(row: Readonly<Record<string, SQLOutputValue>>): WorkspaceFile {
   return {
     tenant: String(row["tenant"]),
     project: String(row["project"]),

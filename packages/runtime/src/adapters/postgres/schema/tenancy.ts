@@ -20,7 +20,7 @@ export const tenancyTables: readonly string[] = [
   `CREATE TABLE keys (
     tenant TEXT COLLATE "C" NOT NULL,
     key_id TEXT COLLATE "C" NOT NULL,
-    hash TEXT COLLATE "C" NOT NULL,
+    hash TEXT COLLATE "C" NOT NULL UNIQUE,
     label TEXT COLLATE "C" NOT NULL,
     principal TEXT COLLATE "C" NOT NULL,
     project TEXT COLLATE "C" NOT NULL,
