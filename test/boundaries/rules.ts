@@ -42,6 +42,7 @@ const floors: Readonly<Record<string, number>> = {
   "version.ts": 2,
   adapters: 3,
   "compose.ts": 4,
+  "opening.ts": 4,
   "setup.ts": 4,
   boxes: 4,
   cli: 5,
@@ -66,7 +67,7 @@ const arrowsBetweenStages = ["dispatch → call"];
 const doors = [
   /^packages\/runtime\/src\/(adapters|cli)\//,
   /^packages\/runtime\/src\/sandbox\/(backends|gateway|host)\//,
-  /^packages\/runtime\/src\/(compose|setup|boxes\/(worker|child))\.ts$/,
+  /^packages\/runtime\/src\/(compose|opening|setup|boxes\/(worker|child))\.ts$/,
   /^packages\/worker\/src\/grpc\.ts$/,
   /^packages\/client\/src\/default-ports\.ts$/,
 ];

@@ -1,20 +1,17 @@
 // The composition root: one function per deployment mode, and the only place that knows what is plugged into what.
 import { existsSync, readFileSync } from "node:fs";
-import { hostname } from "node:os";
 import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { limits, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Worker } from "@signalbox/worker";
 import { packagedNames } from "./adapters/builtin/packaged.ts";
 import { serveBuiltins } from "./adapters/builtin/serve.ts";
-import { auditKey, dataFolder, makeFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
+import { auditKey, dataFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
 import { createApiDoor, type ApiDoor } from "./adapters/grpc/api/door.ts";
 import { addReflection } from "./adapters/grpc/api/reflection.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
 import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
-import { otelMeters } from "./adapters/otel/meters.ts";
-import { SqliteLedger } from "./adapters/sqlite/ledger.ts";
 import { verifyAuditFile } from "./adapters/sqlite/verify-file.ts";
 import { DiskStore } from "./adapters/store/store.ts";
 import { systemCalendar } from "./adapters/system/calendar.ts";
@@ -31,6 +28,7 @@ import { privilegedTools, type Switches } from "./corridor/switches.ts";
 import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
 import type { Ledger } from "./ledger/port.ts";
+import { openEmbedded, openLedger, openShared, type Opened, type SharedPlace } from "./opening.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { backendRanks, isWatched } from "./sandbox/types.ts";
 import { platformTenant, type Asked, type Scope } from "./tenancy/types.ts";
@@ -70,6 +68,8 @@ export interface DevOptions {
   readonly log?: LogForm;
 }
 
+export type ServeOptions = DevOptions & SharedPlace;
+
 export interface DevRuntime {
   readonly httpPort: number;
   readonly grpcPort: number;
@@ -84,29 +84,31 @@ export interface DevRuntime {
 /** How long open HTTP requests and streams may still take once the calls are done. */
 const closeGraceMs = 2_000;
 
-/** The whole runtime in one process, on loopback, on SQLite. @throws Error that says what to do, e.g. when a port is taken */
+/** The whole runtime in one process, on SQLite. @throws Error that says what to do, e.g. when a port is taken */
 export async function startDev(options: DevOptions): Promise<DevRuntime> {
+  return startOn(options, (log) => openEmbedded(options.dataDir, log));
+}
+
+/** One of any number of replicas on one PostgreSQL ledger. @throws Error that says what to do */
+export async function startServe(options: ServeOptions): Promise<DevRuntime> {
+  return startOn(options, (log) => openShared(options, log));
+}
+
+async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>): Promise<DevRuntime> {
   const tls = typeof options.tls === "object" ? readTls(options.tls) : options.tls;
   const exposed = checkExposure({ host: options.host, ...(tls === undefined ? {} : { tls }), insecure: options.insecure ?? false });
-  const folder = dataFolder(options.dataDir);
-  makeFolder(folder);
-  const firstStart = !existsSync(folder.ledgerFile);
-  const clock = systemClock();
   const chance = systemChance();
   const log = createLog(options.log ?? "pretty");
   if (exposed === "clear_text") log.warn({ host: options.host }, "the doors speak clear text beyond this machine: everybody on the way can read every key");
-  const meters = otelMeters();
-  const replica = `${hostname()}-embedded`.slice(0, limits.nameCharsMax);
-  const ledger = openLedger(folder, clock, log, (commit) => {
-    meters.count("ledger_commits_total");
-    meters.observe("ledger_commit_seconds", commit.ms / 1000);
-    meters.observe("ledger_batch_size", commit.units);
-  });
+  const opened = await open(log);
+  const { folder, clock, meters, ledger, replica } = opened;
   let begun: Runtime | undefined;
+  /** Known when the door is open. */
+  let grpcAddress = "";
   try {
     // The only process that writes it; sandbox workers read.
     const store = await DiskStore.open(folder.storeFolder);
-    const keys = await ensureTenants({ ledger, folder, clock, chance });
+    const keys = await opened.keys({ ledger, folder, clock, chance });
     await ensureBuiltins({ ledger, store, clock, log });
     const runtime = createRuntime({
       replica,
@@ -122,9 +124,11 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
       calendar: systemCalendar(),
       limits: options.queueWaitMs === undefined ? hubLimits : { ...hubLimits, queueWaitMs: options.queueWaitMs },
       webhookDoor: webhookDoor({ version, allowPrivate: options.allowPrivateWebhooks ?? false }),
-      seal: createSeal(auditKey(folder), "webhooks"),
-      cursorSeal: createSeal(auditKey(folder), "cursors"),
+      seal: createSeal(opened.auditKey, "webhooks"),
+      cursorSeal: createSeal(opened.auditKey, "cursors"),
       store,
+      grpcAddress: () => grpcAddress,
+      ...(opened.storeTime === undefined ? {} : { storeTime: opened.storeTime }),
       switches: switchesOf(options, log),
       ...retentionOf(options),
     });
@@ -133,12 +137,15 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
     await takeFolders(runtime, store, options, log);
     const parts = await openDoors(runtime, options, typeof tls === "object" ? tls : undefined, log);
-    const builtins = serveBuiltins(runtime.driver, replica, { ledger, store, now: () => clock.now() });
+    grpcAddress = opened.advertised ?? hostPort(options.host, parts.grpc.port);
+    const builtins = serveBuiltins(runtime.driver, opened.name, { ledger, store, now: () => clock.now() });
     const builtinsRun = builtins.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in tools stopped"));
-    const all = { runtime, ledger, builtins, builtinsRun, ...parts, folder, firstStart, drainMs: options.drainMs ?? limits.drainMs };
+    const all = { runtime, ledger, builtins, builtinsRun, ...parts, folder, firstStart: opened.firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
       const openUrl = `${typeof tls === "object" ? "https" : "http"}://${hostPort(options.host, parts.httpPort)}`;
-      writeClientFile(folder, { url: openUrl, key: keys.admin, platform_key: keys.operator, grpc: hostPort(options.host, parts.grpc.port) });
+      const address = { url: openUrl, grpc: hostPort(options.host, parts.grpc.port) };
+      // A replica that made no keys has none to tell.
+      if (keys.admin !== undefined) writeClientFile(folder, { ...address, key: keys.admin, ...(keys.operator === undefined ? {} : { platform_key: keys.operator }) });
     } catch (error) {
       // Open doors would keep the process from ending.
       await running({ ...all, boxes: undefined, drainMs: 0 }).stop();
@@ -146,7 +153,8 @@ export async function startDev(options: DevOptions): Promise<DevRuntime> {
     }
     parts.grpc.setServing(true);
     const onWatched = (backends: readonly string[]): void => recordWatched({ ledger, log, now: clock.now() }, backends);
-    const boxes = startBoxes(options, { address: parts.grpc.loopbackAddress, key: keys.boxes, folder, log, onWatched });
+    const place = { address: parts.grpc.loopbackAddress, folder, log, onWatched };
+    const boxes = keys.boxes === undefined ? undefined : startBoxes(options, { ...place, key: keys.boxes });
     return running({ ...all, boxes });
   } catch (error) {
     // Its timers would keep the process from ending.
@@ -236,22 +244,6 @@ interface Parts {
   readonly httpPort: number;
   readonly grpc: GrpcServer;
   readonly api: ApiDoor;
-}
-
-function openLedger(
-  folder: DataFolder,
-  clock: Clock,
-  log: Log,
-  onCommit: (commit: { readonly units: number; readonly ms: number }) => void,
-): SqliteLedger {
-  return new SqliteLedger({
-    path: folder.ledgerFile,
-    auditKey: auditKey(folder),
-    lane: "embedded",
-    now: () => clock.now(),
-    onError: (error) => log.error({ reason: String(error) }, "the ledger has trouble"),
-    onCommit,
-  });
 }
 
 /** @throws Error that names the file */

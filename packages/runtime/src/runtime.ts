@@ -59,6 +59,8 @@ export interface RuntimePorts {
   readonly store: ContentStore;
   /** Where replicas share the ledger: `host:port` of the Work door, for workers that are sent here; empty while it is not open. */
   readonly grpcAddress?: () => string;
+  /** The same: told what the store's clock says, and between which instants of the machine's own. */
+  readonly storeTime?: (storeNow: number, asked: number, heard: number) => void;
   /** How long ended calls are kept; left out: for ever. */
   readonly retentionMs?: number;
   /** Left out: no privileged built-in tool is on, and none has a weaker box. */
@@ -116,7 +118,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
   const noticed = (): void => webhooks.poke();
   const approvals = new Approvals({ ...governing, driver, chance: ports.chance, hash, meters, log, noticed });
   const replicas =
-    shared === undefined ? undefined : replicasOf({ ...ports, ...governing, ledger: shared, grpcAddress: ports.grpcAddress ?? (() => ""), driver, streams, limits, approvals, webhooks });
+    shared === undefined ? undefined : replicasOf({ ...ports, ...governing, ledger: shared, grpcAddress: ports.grpcAddress ?? (() => ""), storeTime: ports.storeTime ?? (() => undefined), driver, streams, limits, approvals, webhooks });
   const leaving = new AbortController();
   const retention = ports.retentionMs === undefined ? undefined : new Retention({ ...governing, store: ports.store, log, meters }, ports.retentionMs);
   const admin: AdminPorts = {

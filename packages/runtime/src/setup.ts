@@ -27,10 +27,11 @@ export interface Setting {
 
 /** What client.json holds of keys: the admin's of the tenant `default`, the operator's of the tenant `platform`. */
 export interface LocalKeys {
-  readonly admin: string;
-  readonly operator: string;
-  /** Of the sandbox worker; in a file of its own. */
-  readonly boxes: string;
+  /** Undefined on a replica that knows none: another one has made them. */
+  readonly admin: string | undefined;
+  readonly operator: string | undefined;
+  /** Of the sandbox worker; in a file of its own. Undefined where there is none. */
+  readonly boxes: string | undefined;
 }
 
 interface Owner {
@@ -51,7 +52,7 @@ const boxWorker: Owner = { tenant: platformTenant, principal: "service:sandbox-w
 const noDoors = { url: "http://127.0.0.1:9", grpc: "127.0.0.1:9" };
 
 /** First start: tenants, projects, keys and grants in one go. Later starts make what is missing, and mend a lost client file. */
-export async function ensureTenants(setting: Setting): Promise<LocalKeys> {
+export async function ensureTenants(setting: Setting): Promise<LocalKeys & { readonly admin: string; readonly operator: string; readonly boxes: string }> {
   const there = new Set((await setting.ledger.tenants()).map(({ tenant }) => tenant));
   const known = readClientFile(setting.folder);
   const missing = [admin, operator].filter(({ tenant }) => !there.has(tenant));
@@ -65,6 +66,31 @@ export async function ensureTenants(setting: Setting): Promise<LocalKeys> {
   return { ...keys, boxes: await workerKey(setting) };
 }
 
+/**
+ * The same on a ledger that others start on at the same time: who is first makes the keys, and the others make none. A key in the
+ * client file that opens nothing is forgotten.
+ */
+export async function ensureTenantsOnce(
+  setting: Setting,
+  { boxes, forgetFile }: { readonly boxes: boolean; readonly forgetFile: () => void },
+): Promise<LocalKeys> {
+  const { ledger, folder } = setting;
+  const there = new Set((await ledger.tenants()).map(({ tenant }) => tenant));
+  const missing = [admin, operator].filter(({ tenant }) => !there.has(tenant));
+  const made = new Map<string, string>();
+  for (const owner of missing) {
+    const { key, secret } = newKey(setting, owner);
+    if (await makeTenant(setting, owner, key)) made.set(owner.tenant, secret);
+  }
+  const known = readClientFile(folder);
+  const opens = async (text: string | undefined): Promise<string | undefined> =>
+    text !== undefined && (await ledger.keyByHash(sha256(text))) !== undefined ? text : undefined;
+  const keys = { admin: made.get(admin.tenant) ?? (await opens(known?.key)), operator: made.get(operator.tenant) ?? (await opens(known?.platform_key)) };
+  if (keys.admin === undefined) forgetFile();
+  else writeClientFile(folder, { ...noDoors, key: keys.admin, ...(keys.operator === undefined ? {} : { platform_key: keys.operator }) });
+  return { ...keys, boxes: boxes ? await workerKey(setting) : undefined };
+}
+
 /** The key in its file, if it still opens the door; else a new one. */
 async function workerKey(setting: Setting): Promise<string> {
   const text = readWorkerKey(setting.folder);
@@ -75,7 +101,8 @@ async function workerKey(setting: Setting): Promise<string> {
   return fresh;
 }
 
-async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key: Key | undefined): Promise<void> {
+/** @returns false when another process was first */
+async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key: Key | undefined): Promise<boolean> {
   if (key === undefined) throw new Error(`no key was made for tenant ${owner.tenant}`);
   const now = clock.now();
   const { tenant } = owner;
@@ -91,7 +118,7 @@ async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key:
     expiresAt: null,
     revokedAt: null,
   };
-  await ledger.commit({
+  const { applied } = await ledger.commit({
     writes: [
       { op: "insert_tenant", row: newTenant(tenant, 1, now) },
       { op: "insert_project", row: { tenant, project, environment: "development", createdAt: now } },
@@ -100,6 +127,7 @@ async function makeTenant({ ledger, clock, chance }: Setting, owner: Owner, key:
       { op: "append_audit", draft: setUpAudit(now, tenant, "tenant.created", { key_id: key.keyId, grant_id: grant.grantId }) },
     ],
   });
+  return applied;
 }
 
 /** Whoever can write the data folder may have its keys; that one was made is on record. @returns its text */
@@ -116,7 +144,7 @@ async function addKey(setting: Setting, owner: Owner): Promise<string> {
 }
 
 /** New keys for both, as `keys reset --local` makes them. */
-export async function renewKeys(setting: Setting): Promise<Omit<LocalKeys, "boxes">> {
+export async function renewKeys(setting: Setting): Promise<{ readonly admin: string; readonly operator: string }> {
   return { admin: await addKey(setting, admin), operator: await addKey(setting, operator) };
 }
 

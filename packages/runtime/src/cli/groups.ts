@@ -2,7 +2,7 @@
 
 /** In the order in which somebody comes to need them. */
 export const groups: Readonly<Record<string, readonly string[]>> = {
-  "Begin:": ["dev", "init", "validate", "doctor", "worker"],
+  "Begin:": ["dev", "serve", "init", "validate", "doctor", "worker"],
   "Calls:": ["run", "calls", "approvals", "files"],
   "What may run:": ["tools", "policies", "freeze", "unfreeze", "limits"],
   "Who may ask:": ["tenants", "projects", "keys", "grants"],

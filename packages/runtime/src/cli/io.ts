@@ -1,5 +1,5 @@
 // What a command needs of its surroundings, as an argument: a terminal, an environment, and the runtime's own modes.
-import type { DevOptions, DevRuntime } from "../compose.ts";
+import type { DevOptions, DevRuntime, ServeOptions } from "../compose.ts";
 import type { Backends, BoxWorker, BoxWorkerOptions } from "../boxes/worker.ts";
 import type { Probe, SandboxBackend } from "../sandbox/types.ts";
 import type { AuditVerdict } from "../ledger/audit.ts";
@@ -58,6 +58,7 @@ export interface Boxes {
 /** What the commands that work on the local data folder, and `dev`, ask of the composition root. */
 export interface Compose {
   startDev(options: DevOptions): Promise<DevRuntime>;
+  startServe(options: ServeOptions): Promise<DevRuntime>;
   /** Makes a new admin key for a stopped runtime's data folder and writes it to the key file. */
   resetLocalKey(dataDir: string): Promise<{ readonly keyFile: string }>;
   verifyLocal(dataDir: string): Promise<AuditVerdict>;

@@ -5,6 +5,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addCalls } from "./commands/calls.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDev } from "./commands/dev.ts";
+import { addServe } from "./commands/serve.ts";
 import { addFiles } from "./commands/files.ts";
 import { addFreeze } from "./commands/freeze.ts";
 import { addHelp } from "./commands/help.ts";
@@ -86,6 +87,7 @@ function buildProgram(io: Io, result: Result, json: boolean): Command {
   const runs = runsWith(io, result);
   for (const add of [
     addDev,
+    addServe,
     addInit,
     addValidate,
     addDoctor,

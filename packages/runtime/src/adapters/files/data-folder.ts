@@ -48,12 +48,7 @@ export function makeFolder(folder: DataFolder): void {
  * @throws Error when the ledger is there and its key is not: a new key would make the old records unprovable
  */
 export function auditKey(folder: DataFolder): Buffer {
-  if (existsSync(folder.auditKeyFile)) {
-    const text = readFileSync(folder.auditKeyFile, "utf8").trim();
-    // Buffer.from stops at the first character that is no digit, and says nothing.
-    if (text.length === auditKeyBytes * 2 && /^[0-9a-f]+$/i.test(text)) return Buffer.from(text, "hex");
-    throw new Error(`${folder.auditKeyFile} is damaged: it must hold ${auditKeyBytes * 2} hex digits; restore it from your backup`);
-  }
+  if (existsSync(folder.auditKeyFile)) return readAuditKey(folder.auditKeyFile);
   if (existsSync(folder.ledgerFile)) {
     throw new Error(
       `${folder.auditKeyFile} is missing, so the audit of the ledger beside it cannot be continued; restore the key from your backup, or choose another data folder`,
@@ -62,6 +57,22 @@ export function auditKey(folder: DataFolder): Buffer {
   const key = randomBytes(auditKeyBytes);
   writePrivate(folder.auditKeyFile, `${key.toString("hex")}\n`);
   return key;
+}
+
+/** @throws Error when it is missing or damaged: with another key the records of before could never be proven together with new ones */
+export function readAuditKey(path: string): Buffer {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new Error(
+      `the audit key ${path} cannot be read; all replicas have the same one: copy it there, or for a new ledger make one: openssl rand -hex ${auditKeyBytes} > ${path}`,
+      { cause: error },
+    );
+  }
+  // Buffer.from stops at the first character that is no digit, and says nothing.
+  if (text.length === auditKeyBytes * 2 && /^[0-9a-f]+$/i.test(text)) return Buffer.from(text, "hex");
+  throw new Error(`${path} is damaged: it must hold ${auditKeyBytes * 2} hex digits; restore it from your backup`);
 }
 
 export function readClientFile(folder: DataFolder): ClientFile | undefined {

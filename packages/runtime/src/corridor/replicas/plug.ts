@@ -7,7 +7,7 @@ import type { Webhooks } from "../webhooks.ts";
 import type { ReplicaPorts } from "./ports.ts";
 import { Replicas } from "./replicas.ts";
 
-type Given = Pick<ReplicaPorts, "replica" | "grpcAddress" | "ledger" | "driver" | "log" | "meters">;
+type Given = Pick<ReplicaPorts, "replica" | "grpcAddress" | "storeTime" | "ledger" | "driver" | "log" | "meters">;
 
 interface Plugged extends GovernorPorts, Given {
   readonly ledger: ReplicaPorts["ledger"];
@@ -32,6 +32,7 @@ export function replicasOf(parts: Plugged): Replicas {
     log,
     meters,
     grpcAddress: () => parts.grpcAddress(),
+    storeTime: (storeNow, asked, heard) => parts.storeTime(storeNow, asked, heard),
     factsFor: (call) => catalog.factsFor(call),
     recoverStream: (call) => streams.recover(call),
     leaveStream: (tenant, callId) => streams.moved(tenant, callId),

@@ -11,6 +11,8 @@ export interface ReplicaPorts {
   readonly replica: string;
   /** `host:port` of the Work door, for workers that are sent elsewhere; empty while it is not open. */
   readonly grpcAddress: () => string;
+  /** What the store's clock says, and the instants of this process's clock between which it said so. */
+  readonly storeTime: (storeNow: number, asked: number, heard: number) => void;
   readonly ledger: SharedLedger;
   readonly hub: Hub;
   readonly driver: Driver;

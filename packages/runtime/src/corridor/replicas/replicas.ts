@@ -152,9 +152,11 @@ export class Replicas implements Companions {
   }
 
   async #beat(first: boolean): Promise<void> {
-    const { ledger, hub, replica, grpcAddress } = this.#ports;
+    const { ledger, hub, replica, grpcAddress, clock, storeTime } = this.#ports;
     const { livesMs } = replicaTimes;
+    const asked = clock.now();
     const fleet = await ledger.beat({ replica, grpcAddress: grpcAddress(), draining: this.#draining, lanes: hub.lanesServed(), livesMs });
+    storeTime(fleet.storeNow, asked, clock.now());
     this.#peers = fleet.peers;
     const { sharing } = hub;
     if (sharing !== null) {
