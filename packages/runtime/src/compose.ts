@@ -23,7 +23,7 @@ import { createSeal } from "./adapters/system/seal.ts";
 import { webhookDoor } from "./adapters/webhooks/door.ts";
 import { keepBoxWorker, type BoxChild } from "./boxes/child.ts";
 import { hubLimits } from "./config.ts";
-import type { Clock, Log } from "./corridor/ports.ts";
+import type { Log } from "./corridor/ports.ts";
 import { privilegedTools, type Switches } from "./corridor/switches.ts";
 import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
