@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Attempt, Call } from "../../packages/runtime/src/call/types.ts";
-import type { Ledger, Write } from "../../packages/runtime/src/ledger/port.ts";
+import type { CommitOutcome, Ledger, Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { LedgerCase } from "./ledger-case.ts";
 import {
   admitUnit,
@@ -112,10 +112,11 @@ export function eventCases(ledgerCase: LedgerCase): void {
         expect: { state: "dispatched", fence: 1 },
         row: { ...call, state: "running", eventSeq },
       }) as const;
-    await expect(ledger.commit({ writes: [moved(5), ...appendEvents(c1, 5, "started")] })).rejects.toThrow();
-    await expect(ledger.commit({ writes: [moved(3), ...appendEvents(c1, 3, "started")] })).rejects.toThrow();
     await expect(ledger.commit({ writes: [moved(3), ...appendEvents(c1, 4, "started")] })).rejects.toThrow();
-    await expect(ledger.commit({ writes: [moved(4)] })).rejects.toThrow();
+    const refused = { applied: false, write: 0 };
+    expect(await ledger.commit({ writes: [moved(5), ...appendEvents(c1, 5, "started")] })).toEqual(refused);
+    expect(await ledger.commit({ writes: [moved(3), ...appendEvents(c1, 3, "started")] })).toEqual(refused);
+    expect(await ledger.commit({ writes: [moved(4)] })).toEqual(refused);
     expect(await ledger.getCall("acme", "c1")).toEqual({ ...call, eventSeq: 3 });
     expect(await seqs(ledger, "c1")).toEqual([1, 2, 3]);
     expect(await ledger.commit({ writes: [moved(4), ...appendEvents(c1, 4, "started")] })).toEqual({ applied: true });
@@ -128,6 +129,31 @@ export function eventCases(ledgerCase: LedgerCase): void {
     await ledger.commit(settleUnit(call));
     expect(await ledger.commit(settleUnit(call))).toEqual({ applied: false, write: 0 });
     expect(await seqs(ledger, "c1")).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  ledgerCase("a unit that follows other events than those that are stored is refused, and leaves its neighbours alone", async ({ ledger }) => {
+    const [behind, steady] = [sampleCall(c1), sampleCall({ callId: "c2" })];
+    for (const call of [behind, steady]) await ledger.commit(admitUnit(call));
+    await ledger.commit({ writes: appendEvents(c1, 4, "progress") });
+    const outcomes = await Promise.all([ledger.commit(settleUnit(behind)), ledger.commit(settleUnit(steady))]);
+    expect(outcomes).toEqual([{ applied: false, write: 0 }, { applied: true }]);
+    expect((await ledger.getCall("acme", "c1"))?.state).toBe("dispatched");
+    expect([await seqs(ledger, "c1"), await ledger.attempts("acme", "c1")]).toEqual([[1, 2, 3, 4], [sampleAttempt(behind)]]);
+    expect((await ledger.listAudit({ tenant: "acme", executionId: "c1" }, 10)).items).toEqual([]);
+  });
+
+  ledgerCase("an update that expects its replica is refused when the call is with another, or with nobody", async ({ ledger }) => {
+    const held = sampleCall({ callId: "held", state: "queued", replica: "r1" });
+    const free = sampleCall({ callId: "free", state: "queued", replica: null });
+    await insert(ledger, held, free);
+    const move = (row: Call, replica: string | null): Promise<CommitOutcome> =>
+      ledger.commit({ writes: [{ op: "update_call", expect: { state: "queued", fence: 1, replica }, row: { ...row, placements: row.placements + 1 } }] });
+    const refused = { applied: false, write: 0 };
+    for (const [row, replica] of [[held, "r2"], [held, null], [free, "r1"]] as const) expect(await move(row, replica)).toEqual(refused);
+    expect(await move(held, "r1")).toEqual({ applied: true });
+    expect(await move(free, null)).toEqual({ applied: true });
+    const placements = await Promise.all(["held", "free"].map(async (callId) => (await ledger.getCall("acme", callId))?.placements));
+    expect(placements).toEqual([1, 1]);
   });
 
   ledgerCase("events need a call", async ({ ledger }) => {

@@ -103,7 +103,7 @@ export class MemoryLedger implements Pick<Ledger, Kept> {
   }
 
   #apply(unit: Unit): CommitOutcome {
-    const refused = unit.writes.findIndex((write) => !this.#holds(write));
+    const refused = unit.writes.findIndex((write) => !this.#holds(write) || !this.#goesOn(write, unit));
     if (refused >= 0) return { applied: false, write: refused };
     for (const write of unit.writes) this.#write(write);
     this.written.push(unitWords(unit.writes));
@@ -116,7 +116,17 @@ export class MemoryLedger implements Pick<Ledger, Kept> {
     if (write.op === "insert_call") return !this.calls.has(`${write.row.tenant}/${write.row.callId}`);
     if (write.op !== "update_call") return true;
     const row = this.calls.get(`${write.row.tenant}/${write.row.callId}`);
-    return row !== undefined && row.state === write.expect.state && row.fence === write.expect.fence && !isTerminal(row.state);
+    const { state, fence, replica } = write.expect;
+    const isExpected = row !== undefined && row.state === state && row.fence === fence && !isTerminal(row.state);
+    return isExpected && (replica === undefined || row.replica === replica);
+  }
+
+  /** What is told of a call follows what is told already. */
+  #goesOn(write: Write, unit: Unit): boolean {
+    if (write.op !== "update_call") return true;
+    const { tenant, callId, eventSeq } = write.row;
+    const told = unit.writes.filter((one) => one.op === "append_event" && one.event.callId === callId && one.event.tenant === tenant);
+    return this.calls.get(`${tenant}/${callId}`)?.eventSeq === eventSeq - told.length;
   }
 
   #count(of: CallCount): number {

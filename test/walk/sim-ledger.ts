@@ -112,7 +112,8 @@ export class SimStore {
     if (write.op === "expect_count") return [...this.calls.values()].filter((call) => isCounted(write.of, call)).length === write.calls;
     if (write.op !== "update_call") return true;
     const row = this.calls.get(keyOf(write.row));
-    return row !== undefined && row.state === write.expect.state && row.fence === write.expect.fence;
+    const { state, fence, replica } = write.expect;
+    return row !== undefined && row.state === state && row.fence === fence && (replica === undefined || row.replica === replica);
   }
 
   /** As in the real ledger: what tells of a call goes on behind the events that are there, so a dead process's word cannot come in between. */

@@ -59,9 +59,7 @@ export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): Cal
     insertSql("calls", [...callColumns, { name: "event_rows" }], "ON CONFLICT DO NOTHING"),
   );
   const insertBlob = db.prepare("INSERT INTO blobs (tenant, hash, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
-  const storedSeq = db.prepare(
-    "SELECT event_seq FROM calls WHERE tenant = ? AND call_id = ? AND state = ? AND fence = ?",
-  );
+  const withReplica = db.prepare("SELECT 1 FROM calls WHERE tenant = ? AND call_id = ? AND replica IS ?");
   const updateOf = updates(db);
   const large = (row: Call): boolean => standsInBlob(row, inlineResultBytesMax);
   /** After the guard has held, so that a refused unit leaves no blob behind. */
@@ -100,15 +98,11 @@ export function callWriters(db: DatabaseSync, inlineResultBytesMax: number): Cal
       const seq = range === undefined ? row.eventSeq : range.seqFrom - 1;
       const { toldByRow } = unit;
       const attempt = toldByRow?.callId === row.callId && toldByRow.tenant === row.tenant ? toldByRow : undefined;
-      if (update(write, seq, { named: range !== undefined && isNamed(range) ? range : undefined, attempt })) {
-        keepLargeOutput(row);
-        return true;
-      }
-      const stored = storedSeq.get(row.tenant, row.callId, expect.state, expect.fence);
-      if (stored === undefined) return false;
-      throw new Error(
-        `call ${row.callId} has ${Number(stored["event_seq"])} events; the unit goes on behind event ${seq}`,
-      );
+      // One process writes here: what is read before the update still holds at the update.
+      if (expect.replica !== undefined && withReplica.get(row.tenant, row.callId, expect.replica) === undefined) return false;
+      if (!update(write, seq, { named: range !== undefined && isNamed(range) ? range : undefined, attempt })) return false;
+      keepLargeOutput(row);
+      return true;
     },
   };
 }
