@@ -11,10 +11,10 @@ import {
   type CallCount,
   type CallFilter,
   type CommitOutcome,
-  type Ledger,
   type PolicyFilter,
   type Unit,
 } from "../../ledger/port.ts";
+import type { Beat, ClaimQuery, SharedLedger, Wake } from "../../ledger/shared.ts";
 import type { DeliveryState } from "../../ledger/webhooks.ts";
 import type { WorkspacePlace, WorkspaceQuery } from "../../ledger/workspace.ts";
 import type { ToolQuery } from "../../registry/types.ts";
@@ -30,6 +30,9 @@ import { BatchWriter, type Queued } from "./batch-writer.ts";
 import { callCounts } from "./call-counts.ts";
 import { callLister } from "./call-list.ts";
 import { callReads } from "./call-reads.ts";
+import { claimer } from "./claim.ts";
+import { otherClaims } from "./claim-others.ts";
+import { fleetOf } from "./fleet.ts";
 import { GroupCommit, type CommitStats } from "./group-commit.ts";
 import { limitReads } from "./limit-store.ts";
 import { openStore } from "./open.ts";
@@ -43,6 +46,7 @@ import { tenancyReads } from "./tenancy-reads.ts";
 import { applyTogether } from "./together.ts";
 import { trailReads } from "./trail-reads.ts";
 import { usageReads } from "./usage-store.ts";
+import { WakeLine, type Heard } from "./wakes.ts";
 import { webhookReads } from "./webhook-reads.ts";
 import { workspaceReads } from "./workspace-store.ts";
 import { Writer } from "./writer.ts";
@@ -69,6 +73,8 @@ export interface PostgresLedgerOptions {
   readonly doubtMsMax?: number;
   /** Calls that wait keep the tag that they come with, in place of one from this ledger: for copies of another ledger. */
   readonly keepTags?: boolean;
+  /** How often it is tried whether wake-ups come through. */
+  readonly probeWakesEveryMs?: number;
 }
 
 /** Units per transaction: more would make the first of them wait for the last without saving a measurable part of the fsync. */
@@ -77,6 +83,8 @@ const waitingUnitsMax = 50_000;
 const rowsPerReadMax = 1_000;
 const readConnections = 6;
 const doubtMs = 5_000;
+const probeWakesMs = 15_000;
+const probeWakesMsMax = 5_000;
 
 function atMost(limit: number): number {
   if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`a limit is a whole number from 1, not ${limit}`);
@@ -115,11 +123,11 @@ function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedg
     waitingUnitsMax,
     lazyWriteMs: options.lazyWriteMs ?? limits.lazyWriteMs,
   });
+  return { pool, anchor, writer, commits, ...readsOf(pool), verifyAudit: auditVerifier((work) => pool.snapshot(work), options.anchorPath, hmac) };
+}
+
+function readsOf(pool: ReadPool) {
   return {
-    pool,
-    anchor,
-    writer,
-    commits,
     calls: callReads(pool),
     listCalls: callLister(pool),
     trail: trailReads(pool),
@@ -135,16 +143,26 @@ function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedg
     usage: usageReads(pool),
     webhooks: webhookReads(pool),
     listAudit: auditLister(pool),
-    verifyAudit: auditVerifier((work) => pool.snapshot(work), options.anchorPath, hmac),
+    fleet: fleetOf(pool),
+    claim: claimer(pool),
+    claims: otherClaims(pool),
   };
 }
 
-export class PostgresLedger implements Ledger {
+function wakeLine({ url, lane, onError, probeWakesEveryMs }: PostgresLedgerOptions): WakeLine {
+  const probeEveryMs = probeWakesEveryMs ?? probeWakesMs;
+  const probeMsMax = Math.min(probeWakesMsMax, probeEveryMs);
+  return new WakeLine({ url, name: `signalbox wakes ${lane}`.slice(0, 60), onError: onError ?? (() => undefined), probeEveryMs, probeMsMax });
+}
+
+export class PostgresLedger implements SharedLedger {
   readonly #parts: ReturnType<typeof assemble>;
+  readonly #wakes: WakeLine;
   #closing: Promise<void> | undefined;
 
-  private constructor(parts: ReturnType<typeof assemble>) {
+  private constructor(parts: ReturnType<typeof assemble>, wakes: WakeLine) {
     this.#parts = parts;
+    this.#wakes = wakes;
   }
 
   /** @throws LedgerUnavailable when the server cannot be reached, the schema is a newer one, or the lane is another process's */
@@ -152,7 +170,7 @@ export class PostgresLedger implements Ledger {
     const hmac = hmacWith(options.auditKey);
     const heads = await openStore(options.url, hmac, options.now());
     const parts = assemble(hmac, heads, options);
-    const ledger = new PostgresLedger(parts);
+    const ledger = new PostgresLedger(parts, wakeLine(options));
     try {
       await parts.writer.ready();
       return ledger;
@@ -194,6 +212,7 @@ export class PostgresLedger implements Ledger {
 
   async #close(): Promise<void> {
     await this.#parts.commits.close();
+    await this.#wakes.close();
     await this.#parts.anchor.close();
     await this.#parts.writer.close();
     await this.#parts.pool.close();
@@ -415,5 +434,49 @@ export class PostgresLedger implements Ledger {
 
   verifyAudit(tenant?: string) {
     return this.#read(() => this.#parts.verifyAudit(tenant));
+  }
+
+  beat(beat: Beat) {
+    return this.#read(() => this.#parts.fleet.beat(beat));
+  }
+
+  leave(replica: string) {
+    return this.#read(() => this.#parts.fleet.leave(replica));
+  }
+
+  hold(role: string, replica: string, ms: number) {
+    return this.#read(() => this.#parts.fleet.hold(role, replica, ms));
+  }
+
+  claim(query: ClaimQuery) {
+    return this.#read(() => this.#parts.claim(query));
+  }
+
+  claimOne(tenant: string, callId: string, replica: string) {
+    return this.#read(() => this.#parts.claims.claimOne(tenant, callId, replica));
+  }
+
+  claimDue(query: Parameters<SharedLedger["claimDue"]>[0]) {
+    return this.#read(async () => this.#parts.claims.claimDue({ ...query, limit: atMost(query.limit) }));
+  }
+
+  claimHeld(query: Parameters<SharedLedger["claimHeld"]>[0]) {
+    return this.#read(() => this.#parts.claims.claimHeld(query));
+  }
+
+  release(replica: string, calls: Parameters<SharedLedger["release"]>[1]) {
+    return this.#read(() => this.#parts.claims.release(replica, calls));
+  }
+
+  statesOf(calls: Parameters<SharedLedger["statesOf"]>[0]) {
+    return this.#read(() => this.#parts.claims.statesOf(calls));
+  }
+
+  wake(wakes: readonly Wake[]): void {
+    this.#wakes.wake(wakes);
+  }
+
+  onWake(hear: (heard: Heard) => void): void {
+    this.#wakes.onWake(hear);
   }
 }

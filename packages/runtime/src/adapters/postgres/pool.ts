@@ -25,6 +25,7 @@ export function connectionConfig(url: string, name: string): pg.ClientConfig {
     application_name: name,
     types,
     connectionTimeoutMillis: connectMsMax,
+    pipeline: true,
     statement_timeout: statementMsMax,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
@@ -90,9 +91,9 @@ export class ReadPool implements Db {
     }
   }
 
-  /** One transaction on one connection. */
-  transaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.#within("BEGIN", work);
+  /** One transaction on one connection. @param begun more statements that go out with the first one */
+  transaction<T>(work: (db: Db) => Promise<T>, begun = ""): Promise<T> {
+    return this.#within(`BEGIN; ${begun}`, work);
   }
 
   /** Reads that see one state of the database. */
@@ -106,9 +107,13 @@ export class ReadPool implements Db {
     const breaks = (error: Error): void => void (broken = error);
     client.on("error", breaks);
     try {
-      await client.query(begin);
+      // Sent together with the first statement of the work: what fails here fails all that comes behind it.
+      const begun = client.query(begin);
+      begun.catch(() => undefined);
       const result = await work(dbOf(client));
-      await client.query("COMMIT");
+      await begun;
+      const answer = await client.query("COMMIT");
+      if (answer.command !== "COMMIT") throw new Error("The transaction was taken back by PostgreSQL.");
       return result;
     } catch (error) {
       if (isConnectionLoss(error)) broken = error as Error;

@@ -93,7 +93,7 @@ export class Writer {
     const { url, writer, onConnected } = this.#options;
     const config = connectionConfig(url, `signalbox ${writer}`);
     const session: { lost: Error | undefined } = { lost: undefined };
-    const client = await connect({ ...config, pipeline: true }, (error) => (session.lost = error));
+    const client = await connect(config, (error) => (session.lost = error));
     try {
       await client.query(sessionSettings);
       await this.#takeOver(client);
@@ -186,11 +186,6 @@ export class Writer {
     }
     session.lost ??= error as Error;
     session.client.end().catch(() => undefined);
-  }
-
-  /** A statement outside of any transaction, between two of them. */
-  async outside(): Promise<Db> {
-    return (await this.#ready()).db;
   }
 
   async close(): Promise<void> {

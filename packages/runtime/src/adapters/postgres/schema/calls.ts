@@ -142,5 +142,10 @@ export const callTables: readonly string[] = [
   // What may be claimed, in the order in which it is; only what waits pays for it.
   `CREATE INDEX calls_to_claim ON calls (lane, order_tag, tenant, first_tag) WHERE state = 'queued' AND replica IS NULL`,
   `CREATE INDEX calls_best_of_tenant ON calls (tenant, lane, class_offset, first_tag) WHERE state = 'queued' AND replica IS NULL`,
-  `CREATE INDEX calls_with_replica ON calls (replica, state) WHERE replica IS NOT NULL AND state IN ('queued', 'dispatched', 'running')`,
+  `CREATE INDEX calls_backing_off ON calls (lane, not_before) WHERE state = 'queued' AND replica IS NULL AND not_before > 0`,
+  `CREATE INDEX calls_ageing ON calls (class_offset, enqueued_at) WHERE state = 'queued' AND replica IS NULL AND class_offset > 0`,
+  `CREATE INDEX calls_queue_due ON calls (queue_deadline_at) WHERE state = 'queued' AND queue_deadline_at IS NOT NULL`,
+  `CREATE INDEX calls_total_due ON calls (total_deadline_at)
+    WHERE state IN ('queued', 'awaiting_approval', 'indeterminate') AND total_deadline_at IS NOT NULL`,
+  `CREATE INDEX calls_with_replica ON calls (replica) WHERE state = 'queued' AND replica IS NOT NULL`,
 ];
