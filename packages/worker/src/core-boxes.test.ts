@@ -1,6 +1,7 @@
 // Calls that bring a box: nobody is told that they run before the box stands, and ends that are no results; written out by hand.
 import { describe, expect, test } from "vitest";
-import { accepted, c1, ended, invokeOf, ok, online, send, started, succeeded, type Driver } from "./core-driver.ts";
+import type { RuntimeMessage } from "@signalbox/protocol";
+import { accepted, c1, ended, invokeOf, ok, online, reconnect, registered, send, started, succeeded, type Driver } from "./core-driver.ts";
 import type { WorkerInput, WorkerOutput } from "./core-types.ts";
 
 const boxed = { boxJson: "{}", tool: "sums", version: "9.9.9" } as const;
@@ -142,6 +143,32 @@ describe("a box that is lost", () => {
         message: expect.any(String) as string,
       }),
     ]);
+  });
+
+  test("is named to a runtime that starts anew, which may not know that its code began; until it has given the lease up", () => {
+    const named = (worker: Driver) =>
+      reconnect(worker).map((output) => (output.type === "send" && output.message.type === "register" ? output.message.inFlight : output));
+    const worker = running(unsafe);
+    worker.take(lost);
+    expect(named(worker)).toEqual([[{ ...c1, state: "running" }]]);
+    worker.hear({ ...registered, resync: [{ ...c1, verdict: "keep" }] } as RuntimeMessage);
+    expect(worker.at(5_000).take({ type: "tick" })).toEqual([heartbeatOf()]);
+    worker.hear({ type: "cancel", ...c1, graceMs: 0, reason: "lost" });
+    expect(named(worker)).toEqual([[]]);
+
+    const dropped = running(unsafe);
+    dropped.take(lost);
+    reconnect(dropped);
+    dropped.hear({ ...registered, resync: [{ ...c1, verdict: "drop" }] } as RuntimeMessage);
+    expect(named(dropped)).toEqual([[]]);
+  });
+
+  test("is named no more once the runtime offers the call anew", () => {
+    const worker = running(unsafe);
+    worker.take(lost);
+    worker.hear({ ...unsafe, fence: 2 });
+    const [first] = reconnect(worker);
+    expect(first).toMatchObject({ message: { inFlight: [{ callId: "c1", fence: 2, state: "accepted" }] } });
   });
 
   test("keeps no worker from leaving", () => {

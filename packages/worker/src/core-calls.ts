@@ -30,6 +30,8 @@ const heldResultsMax = 10_000;
 const outputBytesPerCallMax = 16 * limits.outputStreamBytesMax;
 const cutNotice = new TextEncoder().encode(`output is cut here: a call may write ${outputBytesPerCallMax} bytes\n`);
 const backlogBytesMax = 1024 * 1024;
+/** The oldest go first: by then their leases are long over. */
+const forgottenMax = 1_000;
 
 type NackWords = readonly [reason: Nack["reason"], code: string, message: string];
 const staleOrForeign: NackWords = [
@@ -50,6 +52,7 @@ const unacknowledged: NackWords = [
 ];
 
 export function onInvoke(state: CoreState, invoke: Invoke, nowMs: number): void {
+  if (invoke.fence > (state.forgotten.get(invoke.callId) ?? invoke.fence)) state.forgotten.delete(invoke.callId);
   const live = state.live.get(invoke.callId);
   const known = live?.invoke ?? state.held.get(invoke.callId)?.invoke;
   if (known !== undefined && (known.tenant !== invoke.tenant || invoke.fence < known.fence)) {
@@ -182,6 +185,7 @@ export function onGo(state: CoreState, go: Go, nowMs: number): void {
 }
 
 export function onCancel(state: CoreState, cancel: Cancel, nowMs: number): void {
+  if (cancel.reason === "lost" && state.forgotten.get(cancel.callId) === cancel.fence) state.forgotten.delete(cancel.callId);
   const live = find(state, cancel);
   if (live === undefined) return; // done or never seen: its result or its nack is the answer
   if (cancel.reason === "lost") {
@@ -260,13 +264,19 @@ export function onHandlerEnded(state: CoreState, input: WorkerInput & { type: "h
   }
 }
 
-/** Says nothing of it from now on: heartbeats leave it out, and what that means is for the runtime and the call's class. */
+/**
+ * Says nothing of it from now on: heartbeats leave it out, and what that means is for the runtime and the call's class. A new
+ * stream is told that it began here, in case the runtime has lost that word.
+ */
 function forget(state: CoreState, live: LiveCall, why: string, nowMs: number): void {
   const { tenant, callId, fence } = live.invoke;
   removeLive(state, live);
   state.done.ended(tenant, callId, fence, nowMs);
   state.out.push({ type: "note", message: `what became of ${callId} is not known: ${why}` });
-  if (live.phase === "abandoned") sayDropped(state, live);
+  if (live.phase === "abandoned") return sayDropped(state, live);
+  const [oldest] = state.forgotten.keys();
+  if (state.forgotten.size >= forgottenMax && oldest !== undefined) state.forgotten.delete(oldest);
+  state.forgotten.set(callId, fence);
 }
 
 function handBack(

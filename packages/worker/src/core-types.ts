@@ -127,6 +127,8 @@ export interface CoreState {
   readonly busy: Map<string, number>;
   readonly held: Map<string, HeldResult>;
   heldChars: number;
+  /** Leases under which code has run and of whose end nobody here knows; by call id, until the runtime has given them up. */
+  readonly forgotten: Map<string, number>;
   readonly done: DoneWindow;
   /** Output, progress and events of user code that wait for the stream to come back. */
   backlog: Extract<WorkerMessage, { readonly type: "output" | "progress" | "emit" }>[];

@@ -62,6 +62,7 @@ export function createWorkerCore(config: WorkerCoreConfig): WorkerCore {
     busy: new Map(),
     held: new Map(),
     heldChars: 0,
+    forgotten: new Map(),
     done: new DoneWindow(),
     backlog: [],
     backlogBytes: 0,
@@ -148,7 +149,9 @@ function leave(state: CoreState, to: string, reason: string): void {
 function register(state: CoreState, nowMs: number): void {
   state.link = "registering";
   state.registeringSinceMs = nowMs;
-  say(state, registerOf(state.config, inFlight(state)));
+  // Left out here, they would count as offers that never came, and the call would run again whatever its class.
+  const forgotten = [...state.forgotten].map(([callId, fence]) => ({ callId, fence, state: "running" as const }));
+  say(state, registerOf(state.config, [...inFlight(state), ...forgotten]));
 }
 
 function registerOf(config: WorkerCoreConfig, calls: readonly InFlight[]): Register {
@@ -197,6 +200,7 @@ function onLost(state: CoreState, { callId, fence, verdict }: Resync, nowMs: num
   // A finished call whose lease ran out is told once more: it is what a person needs to resolve an indeterminate call.
   if (verdict === "drop" && held?.result.fence === fence) say(state, held.result);
   letGo(state, { callId, fence }, nowMs);
+  if (state.forgotten.get(callId) === fence) state.forgotten.delete(callId);
   const live = state.live.get(callId);
   if (live?.invoke.fence === fence) lose(state, live);
 }
