@@ -56,7 +56,12 @@ test("stranded: open, and nobody is asked about it", () => {
 
 test("unsafe repeats: calls, not entries; what is safe to repeat may be", () => {
   const entries = [entry("a"), entry("a", 2), entry("a", 3), entry("b"), entry("r", 1, "read"), entry("r", 2, "read")];
-  expect(count(books({ entries }))).toMatchObject({ unsafeRepeats: 1, problems: [] });
+  expect(count(books({ entries, held: [held("a"), held("b")] }))).toMatchObject({ unsafeRepeats: 1, problems: [] });
+});
+
+test("unsafe repeats: a call that ran and is no key's, for the key's own call has run too", () => {
+  const entries = [entry("a"), entry("twin"), entry("read", 1, "read")];
+  expect(count(books({ entries, held: [held("a")] }))).toMatchObject({ unsafeRepeats: 1 });
 });
 
 test("indeterminate: by reason", () => {

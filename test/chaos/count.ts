@@ -42,12 +42,16 @@ function isLost({ executionId }: Held, rowOf: ReadonlyMap<string, Row>): boolean
   return row === undefined || !(terminal.has(row.status) || isParked(row));
 }
 
-/** Calls of a class that must not be repeated whose handler was entered more than once. Nobody retries any here. */
-function unsafeRepeats({ entries, classOf }: Counted): number {
+/**
+ * Calls of a class that must not be repeated whose handler was entered more than once, nobody retries any here; or that
+ * were entered at all and are no key's: somebody else has run under that key.
+ */
+function unsafeRepeats({ entries, classOf, held }: Counted): number {
+  const known = new Set(held.map(({ executionId }) => executionId));
   const unsafe = entries.filter(({ tool }) => !isSafe(classOf(tool)));
   const times = new Map<string, number>();
   for (const { callId } of unsafe) times.set(callId, (times.get(callId) ?? 0) + 1);
-  return [...times.values()].filter((entered) => entered > 1).length;
+  return [...times].filter(([callId, entered]) => entered > 1 || !known.has(callId)).length;
 }
 
 function toldOtherwise(held: readonly Held[], rowOf: ReadonlyMap<string, Row>): string[] {

@@ -25,6 +25,9 @@ export interface StackOptions {
   readonly args?: readonly string[];
   /** Another build of the runtime than this repository's. */
   readonly bin?: string;
+  /** What Node itself is started with, e.g. a file that is loaded first, and the environment that this file reads. */
+  readonly nodeArgs?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface NewKey {
@@ -159,6 +162,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     if (runtime !== undefined) pastLogs += runtime.stderr();
     runtime = startNode(
       [
+        ...(options.nodeArgs ?? []),
         options.bin ?? signalboxBin,
         "dev",
         "--port",
@@ -174,7 +178,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         String(options.boxes ?? 0),
         ...(options.args ?? []),
       ],
-      { cwd: folder },
+      { cwd: folder, ...(options.env === undefined ? {} : { env: options.env }) },
     );
     const ready = readyOf(await within(readyMsMax, runtime.nextLine(), "the runtime is ready"));
     if (ready === undefined) throw new Error(`the runtime did not come up: ${(await runtime.ended, runtime.stdout())}`);
