@@ -3,19 +3,19 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Death } from "../support/die-at-commit.ts";
 import { finish } from "../support/finish.ts";
 import { createGates, type GateArgs } from "../support/gates.ts";
 import { ask, workerTool } from "../support/manifests.ts";
 import type { Reply, Rest, Told } from "../support/rest.ts";
 import { startScriptedWorker, type ScriptedWorker } from "../support/scripted-worker.ts";
-import { startStack, within, type MadeKey, type Stack } from "../support/stack.ts";
+import { startStack, within, type LocalWorker, type MadeKey, type Stack } from "../support/stack.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 
 const preload = fileURLToPath(new URL("../support/die-at-commit.ts", import.meta.url));
 const deathMsMax = 15_000;
-const settledMsMax = 10_000;
+const settledMsMax = 20_000;
 const moments = ["before", "after"] as const;
 const classes = { safe: "idempotent_write", unsafe: "non_idempotent_write" } as const;
 type Class = keyof typeof classes;
@@ -27,6 +27,9 @@ let admin: Rest;
 let fay: MadeKey;
 let proxy: TcpProxy;
 let deathFile = "";
+/** Of the test at hand. */
+let serving: LocalWorker[] = [];
+vi.setConfig({ testTimeout: 60_000 });
 
 beforeAll(async () => {
   const env: Record<string, string> = {};
@@ -42,6 +45,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => finish(stack, { entries: gates.entries }));
 
+afterEach(async () => {
+  await Promise.all(serving.map((worker) => worker.close()));
+  serving = [];
+});
+
 let count = 0;
 
 /** A tool of its own for each case, so that nothing of one is met in another. */
@@ -54,7 +62,7 @@ async function newTool(of: Class, spec: Readonly<Record<string, unknown>> = {}):
 
 /** Through the proxy, so that it finds the runtime again; it lives through all that happens to the runtime. */
 async function serve(tool: string): Promise<void> {
-  await stack.startWorker(`w-${tool}`, [{ tool, handler: gates.hold }], { address: proxy.address });
+  serving.push(await stack.startWorker(`w-${tool}`, [{ tool, handler: gates.hold }], { address: proxy.address }));
 }
 
 interface Asking {
