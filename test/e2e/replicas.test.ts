@@ -21,7 +21,8 @@ describe.skipIf(noPostgres !== undefined)(`two replicas${noPostgres === undefine
     fleet = await startFleet();
     [a, b] = fleet.replicas as [FleetReplica, FleetReplica];
     for (const tool of ["plain", "hold", "pay", "talk", "slots"]) {
-      const spec = tool === "pay" || tool === "hold" ? { side_effect_class: "non_idempotent_write" } : {};
+      const numbers = { type: "object", properties: { amount: { type: "number" }, n: { type: "integer" } } };
+      const spec = { input: numbers, ...(tool === "pay" || tool === "hold" ? { side_effect_class: "non_idempotent_write" } : {}) };
       expect((await a.admin.put("/v1/tools", workerTool(tool, "1.0.0", spec))).status).toBe(201);
     }
     const note = <T>(handler: (args: never, ctx: never) => T) => (args: never, ctx: { readonly callId: string }): T => {
@@ -77,7 +78,7 @@ describe.skipIf(noPostgres !== undefined)(`two replicas${noPostgres === undefine
   });
 
   test("a question that one replica asks is answered at the other, and the call runs once", async () => {
-    const rule = { name: "look-at-pay", match: { tools: ["pay"] }, when: "args.amount > 10.0", then: ask("finance") };
+    const rule = { name: "look-at-pay", match: { tools: ["pay"] }, when: "has(args.amount) && args.amount > 10.0", then: ask("finance") };
     expect((await a.admin.put("/v1/policies", policyDocument(rule))).status).toBe(201);
     await eventually(async () => {
       const dry = await b.admin.invoke({ tool: "pay", input: { amount: 11 } });
@@ -112,12 +113,12 @@ describe.skipIf(noPostgres !== undefined)(`two replicas${noPostgres === undefine
 
   test("a rule, a freeze and a key that end at one replica end at the other within a second", async () => {
     const made = await a.admin.post("/v1/keys", { label: "short", principal: "user:short", scopes: ["tools:invoke", "calls:read"] });
-    await a.admin.post("/v1/grants", { subject: "user:short", permissions: ["tool:plain:invoke"] });
+    await a.admin.post("/v1/grants", { subject: "user:short", permissions: ["tool:invoke:plain"] });
     const short = (at: FleetReplica): Rest => at.as(String(made.body["secret"]));
     await eventually(async () => expect((await short(b).invoke({ tool: "plain", input: {} })).status).toBe(200));
     await a.admin.delete(`/v1/keys/${String(made.body["key_id"])}`);
     await eventually(async () => expect((await short(b).invoke({ tool: "plain", input: {} })).status).toBe(401));
-    await a.admin.put("/v1/policies", policyDocument({ name: "no-plain", match: { tools: ["plain"] }, when: "args.n == 7", then: deny("not seven") }));
+    await a.admin.put("/v1/policies", policyDocument({ name: "no-plain", match: { tools: ["plain"] }, when: "has(args.n) && args.n == 7", then: deny("not seven") }));
     await eventually(async () => expect((await b.admin.invoke({ tool: "plain", input: { n: 7 } })).status).toBe(403));
   });
 

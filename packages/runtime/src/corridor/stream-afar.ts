@@ -16,6 +16,8 @@ export interface AfarPorts {
 
 /** Nobody may have told of what was kept: it is looked for this often. */
 const lookMs = 500;
+/** What a call said last is kept soon after its end is stored. Where nobody has marked its end by then, it said nothing more. */
+const endMsMax = 500;
 
 export function afarReader(ports: AfarPorts, call: Call, afterSeq: number): Reader {
   const { ledger, clock, leaving, charsMax } = ports;
@@ -28,7 +30,9 @@ export function afarReader(ports: AfarPorts, call: Call, afterSeq: number): Read
     const row = await ledger.getCall(tenant, callId);
     const batch = run(await ledger.streamChunks(tenant, callId, after, chunksPerLook), after, Number.POSITIVE_INFINITY, charsMax);
     if (batch.events.length > 0 || row === undefined || !isTerminal(row.state)) return batch;
-    return { ...batch, ...closing(row, after, await endSeqOf(ledger, row)) };
+    const end = await endSeqOf(ledger, row);
+    if (end.marked === undefined && clock.now() - (row.settledAt ?? 0) < endMsMax) return batch;
+    return { ...batch, ...closing(row, after, end) };
   };
   // Heard from the beginning, so that nothing that is told while the ledger is read is missed.
   let heard = false;
