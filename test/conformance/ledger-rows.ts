@@ -60,6 +60,7 @@ export function sampleCall(fields: Partial<Call> & Pick<Call, "callId">): Call {
     resultBytesMax: 1_048_576,
     totalDeadlineAt: null,
     cacheKey: null,
+    retryJson: null,
     state: "dispatched",
     routingOutcome: null,
     fence: 1,

@@ -55,6 +55,7 @@ export function identityOf(changes: Partial<CallIdentity> = {}): CallIdentity {
     resultBytesMax: 1_048_576,
     totalDeadlineAt: null,
     cacheKey: null,
+    retryJson: null,
     ...changes,
   };
 }

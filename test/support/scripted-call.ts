@@ -43,6 +43,7 @@ export function scriptedCall(changes: Partial<Call> = {}): Call {
     resultBytesMax: 1_048_576,
     totalDeadlineAt: null,
     cacheKey: null,
+    retryJson: null,
     state: "succeeded",
     routingOutcome: null,
     fence: 1,

@@ -3,6 +3,7 @@ import { isSafe } from "@signalbox/protocol";
 import { leaseOf } from "../../packages/runtime/src/call/lease-of.ts";
 import { isTerminal, type Call, type CallEvent } from "../../packages/runtime/src/call/types.ts";
 import { approvalRules } from "./predicates-approvals.ts";
+import { retryRules } from "./predicates-retries.ts";
 import { keyOf, type SimStore } from "./sim-ledger.ts";
 import type { Acknowledged, Entry } from "./sim-worker.ts";
 import type { Spans } from "./spans.ts";
@@ -44,7 +45,7 @@ export function brokenRules(trace: Trace): string[] {
     if (isTerminal(call.state) && row?.state !== call.state) broken.push(`${call.callId}: told ${call.state}, stored ${row?.state}`);
   }
   broken.push(...onceALease(trace.entries), ...writtenBefore(trace), ...storedIsStored(trace));
-  broken.push(...startedWhenItMight(trace), ...approvalRules(trace), ...usageIsOfTheEnds(trace.store));
+  broken.push(...startedWhenItMight(trace), ...approvalRules(trace), ...usageIsOfTheEnds(trace.store), ...retryRules(trace.store));
   return broken;
 }
 
@@ -106,6 +107,9 @@ function storedIsStored({ stored, store }: Trace): string[] {
   return stored.flatMap(({ callId, fence, outputJson }) => {
     const row = rows.get(callId);
     if (row?.state !== "succeeded" || row.outputJson === outputJson) return [];
+    // The failure of an attempt that another one followed is kept with the attempt.
+    const ended = store.attempts.get(`${keyOf(row)}#${fence}`)?.endReason;
+    if (outputJson === undefined && (ended === "failed" || ended === "timed_out")) return [];
     return [`${callId}#${fence}: the worker was told "stored", but the ledger holds another result`];
   });
 }
@@ -142,13 +146,14 @@ function successIsReal(call: Call, entries: readonly Entry[]): string[] {
   return real && output?.callId === call.callId ? [] : [`${call.callId}: succeeded with an output that no handler gave`];
 }
 
-/** A shared result is that of a call under the same key which ran itself; who was answered with it never ran. */
+/** A shared result is that of a call under the same key which ran itself; who was answered with it never ran, or failed and waited to be tried again. */
 function sharedIsReal(call: Call, entries: readonly Entry[], store: SimStore): string[] {
   if (call.cachedFrom === null) return [];
   const broken: string[] = [];
   const origin = store.calls.get(keyOf({ ...call, callId: call.cachedFrom }));
   if (call.state !== "succeeded") broken.push(`${call.callId}: ${call.state} with somebody else's result`);
-  if (entries.length > 0) broken.push(`${call.callId}: ran, and was answered with another's result`);
+  const failed = [...store.attempts.values()].filter((one) => one.callId === call.callId && one.error !== null);
+  if (entries.length > failed.length) broken.push(`${call.callId}: ran, and was answered with another's result`);
   if (origin?.state !== "succeeded" || origin.cachedFrom !== null) broken.push(`${call.callId}: answered with a call that did not succeed by itself`);
   if (call.cacheKey === null || origin?.cacheKey !== call.cacheKey) broken.push(`${call.callId}: answered with the result of another question`);
   if (origin?.outputJson !== call.outputJson) broken.push(`${call.callId}: its result is not the one it was taken from`);

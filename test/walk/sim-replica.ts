@@ -38,6 +38,9 @@ export const hubLimits: HubLimits = {
 
 export const facts: ToolFacts = { check: resultCheck(undefined, (text) => `h${text.length}`), integrity: { identities: [], imageDigests: [] } };
 
+/** The same of tools that are left alone when they fail too often. */
+export const fragile: ToolFacts = { ...facts, breaker: { failures: 3, coolDownMs: 5_000 } };
+
 export interface Replica {
   readonly driver: Driver;
   readonly hub: Hub;
@@ -56,6 +59,7 @@ export interface ReplicaParts {
   readonly barred: Spans;
   readonly frozen: Spans;
   readonly caps: CapBook;
+  readonly facts: ToolFacts;
   /** Errors that the process logs. */
   heard(fields: object, message: string): void;
 }
@@ -82,14 +86,14 @@ export function startReplica(parts: ReplicaParts): Replica {
     told: () => undefined,
     vet: async () => [],
   };
-  const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => facts, consult });
+  const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => parts.facts, consult });
   const chance = { bytes: (count: number) => Uint8Array.from({ length: count }, () => random.below(256)) };
   const approvals = new Approvals({ ...governing, driver, chance, hash, meters, log, noticed: () => undefined });
   const current = policies.current();
   if (current.ok) hub.triggersAre(triggersOf(current.set));
   hub.capsAre(parts.caps, clock.now());
   for (const tool of parts.frozen.names) hub.freeze(tenant, tool);
-  for (const row of store.calls.values()) if (!isTerminal(row.state)) hub.restore(row, facts, clock.now());
+  for (const row of store.calls.values()) if (!isTerminal(row.state)) hub.restore(row, parts.facts, clock.now());
   driver.pump();
   void approvals.sweep();
   return { driver, hub, approvals, governing, life };

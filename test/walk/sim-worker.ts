@@ -1,5 +1,5 @@
 // A worker process in the walk: the SDK's real core, handlers that end at random, and a process that freezes and dies.
-import type { Invoke, ResultAck } from "@signalbox/protocol";
+import type { Invoke, ResultAck, WorkError } from "@signalbox/protocol";
 import { createWorkerCore, type WorkerCore } from "../../packages/worker/src/core.ts";
 import type { WorkerInput, WorkerOutput } from "../../packages/worker/src/core-types.ts";
 import { Link, type NetworkFaults } from "./sim-link.ts";
@@ -22,10 +22,14 @@ export interface Acknowledged {
   readonly outputJson: string | undefined;
 }
 
+export const declined: WorkError = { code: "declined", message: "no", retryable: false };
+
 export interface WorkerWorld {
   acknowledged(result: Acknowledged): void;
   readonly time: SimTime;
   readonly random: Random;
+  /** Why a handler failed; null: for a reason that no repeat helps against. A chance of its own. */
+  readonly failing: (() => WorkError) | null;
   readonly faults: NetworkFaults;
   readonly entries: Entry[];
   /** Hands the runtime's end of a new link over; false while there is no runtime. */
@@ -164,7 +168,7 @@ export class SimWorker {
     const incarnation = this.#incarnation;
     const end = well
       ? ({ status: "succeeded", outputJson: JSON.stringify({ callId, fence }) } as const)
-      : ({ status: "failed", error: { code: "declined", message: "no", retryable: false } } as const);
+      : ({ status: "failed", error: this.#world.failing?.() ?? declined } as const);
     this.#world.time.after(ms, () => {
       if (this.#incarnation === incarnation) this.#take({ type: "handler_ended", callId, fence, end });
     });

@@ -1,24 +1,24 @@
 // One episode: the real corridor and workers, a store that outlives them, and everything that goes wrong between them.
-import { limits } from "@signalbox/protocol";
+import { limits, type WorkError } from "@signalbox/protocol";
 import { reconsider } from "../../packages/runtime/src/corridor/reconsider.ts";
 import { decisionOf, begin, hear, judge } from "../../packages/runtime/src/corridor/governor.ts";
 import { openingOf } from "../../packages/runtime/src/corridor/opening.ts";
 import type { PolicyBook } from "../../packages/runtime/src/corridor/policy-book.ts";
 import { waitKey } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Call, CallIdentity } from "../../packages/runtime/src/call/types.ts";
-import { isTerminal } from "../../packages/runtime/src/call/types.ts";
+import { pinnedRetry, type RetryPolicy } from "../../packages/runtime/src/call/retry.ts";
 import { admitOrAnswer, type ResultCachePorts } from "../../packages/runtime/src/corridor/result-cache.ts";
-import type { CapBook } from "../../packages/runtime/src/dispatch/types.ts";
+import type { CapBook, ToolFacts } from "../../packages/runtime/src/dispatch/types.ts";
 import type { CommitOutcome, Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { brokenRules } from "./predicates.ts";
 import { seeded, type Random } from "./random.ts";
 import { SimStore, keyOf } from "./sim-ledger.ts";
 import type { Link, NetworkFaults } from "./sim-link.ts";
 import { People, someAmount } from "./sim-people.ts";
-import { facts, startReplica, type Replica } from "./sim-replica.ts";
+import { facts, fragile, startReplica, type Replica } from "./sim-replica.ts";
 import { bookOfRules, governed, hash, readyTool, tenant, tools } from "./sim-rules.ts";
 import { SimTime } from "./sim-time.ts";
-import { SimWorker, type Acknowledged, type Entry } from "./sim-worker.ts";
+import { declined, SimWorker, type Acknowledged, type Entry } from "./sim-worker.ts";
 import { Spans } from "./spans.ts";
 
 const startAt = 1_700_000_000_000;
@@ -40,7 +40,17 @@ export interface EpisodeOptions {
   readonly guards?: boolean;
   /** False: nobody caps the calls at work at once. */
   readonly caps?: boolean;
+  /** False: no tool has a policy of retries, and no failure is worth one. */
+  readonly retries?: boolean;
 }
+
+/** What tools say of retries; few attempts and short waits, so that an episode sees them to their end. */
+const retryPolicies: readonly (RetryPolicy | null)[] = [
+  null,
+  { attempts: 2, strategy: "fixed", initialMs: 500, factor: 2, maxMs: 500, timeouts: true },
+  { attempts: 4, strategy: "exponential", initialMs: 1_000, factor: 3, maxMs: 6_000, timeouts: false },
+  { attempts: 5, strategy: "linear", initialMs: 200, factor: 2, maxMs: 10_000, timeouts: true },
+];
 
 export class World {
   readonly time = new SimTime(startAt);
@@ -63,11 +73,14 @@ export class World {
   /** Calls at work at once, at most; drawn now and then, by a chance of its own: what else happens stays the same. */
   #cap = Number.POSITIVE_INFINITY;
   readonly #capRandom: Random;
+  readonly #retryRandom: Random | null;
   #working = 0;
+  #lookedAt = 0;
 
   constructor(options: EpisodeOptions) {
     this.#random = seeded(options.seed);
     this.#capRandom = seeded(options.seed + 1_000_000_007);
+    this.#retryRandom = options.retries === false ? null : seeded(options.seed + 2_000_000_011);
     this.store = new SimStore(this.time, this.#random);
     this.store.guards = options.guards ?? true;
     const { time, store } = this;
@@ -76,6 +89,7 @@ export class World {
       time: this.time,
       random: this.#random,
       faults: this.#faults,
+      failing: this.#retryRandom === null ? null : () => this.#failure(),
       entries: this.entries,
       acknowledged: (result: Acknowledged) => this.#noteStored(result),
       dial: (link: Link) => this.#dial(link),
@@ -134,8 +148,11 @@ export class World {
   #noteWorking(): void {
     if (this.#replica === undefined) return;
     const working = workingIn(this.#replica);
-    if (working > this.#cap && working > this.#working) this.problems.push(`${working} calls work at once, where ${this.#cap} may`);
+    // A row that is read again, since memory had it wrong, takes a place that nobody could hold back: it began before.
+    const given = working > this.#cap && working > this.#working && this.#replica.hub.openCallsOf(tenant).some(({ dispatchedAt }) => (dispatchedAt ?? 0) >= this.#lookedAt);
+    if (given) this.problems.push(`${working} calls work at once, where ${this.#cap} may`);
     this.#working = working;
+    this.#lookedAt = this.time.now();
   }
 
   #drawCap(): void {
@@ -152,6 +169,18 @@ export class World {
     return { any: cap < Number.POSITIVE_INFINITY, concurrentMax: () => cap, concurrentMaxOfProject: () => Number.POSITIVE_INFINITY };
   }
 
+  get #facts(): ToolFacts {
+    return this.#retryRandom === null ? facts : fragile;
+  }
+
+  /** Most failures are worth another attempt; some say when. */
+  #failure(): WorkError {
+    const random = this.#retryRandom;
+    if (random === null || random.chance(0.3)) return declined;
+    const details = random.chance(0.2) ? { detailsJson: JSON.stringify({ retry_after_ms: random.below(9_000) }) } : {};
+    return { code: "busy", message: "not now", retryable: true, ...details };
+  }
+
   #dial(link: Link): boolean {
     const replica = this.#replica;
     if (replica === undefined) return false;
@@ -165,7 +194,7 @@ export class World {
     const heard = (fields: object, message: string): void => this.#heard(fields, message);
     const name = `r${++this.#restarts}`;
     const caps = this.#caps();
-    this.#replica = startReplica({ name, caps, time, store, barred, frozen, heard, random: this.#random, policies: this.#policies });
+    this.#replica = startReplica({ name, caps, facts: this.#facts, time, store, barred, frozen, heard, random: this.#random, policies: this.#policies });
     // What it finds at work is whatever its predecessor left.
     this.#working = workingIn(this.#replica);
   }
@@ -179,8 +208,8 @@ export class World {
   /** Whoever is told "stored" finds it stored at that very moment. */
   #noteStored(result: Acknowledged): void {
     this.stored.push(result);
-    const row = this.store.calls.get(keyOf({ tenant, callId: result.callId }));
-    if (row === undefined || !isTerminal(row.state)) this.problems.push(`${result.callId}: acknowledged before it was stored`);
+    const ended = this.store.attempts.has(`${keyOf({ tenant, callId: result.callId })}#${result.fence}`);
+    if (!ended) this.problems.push(`${result.callId}: acknowledged before it was stored`);
   }
 
   #crashReplica(): void {
@@ -300,7 +329,7 @@ export class World {
     // Rules, grants and tools change now and then, also between a decision and its admission.
     const clearance = { epoch: replica.hub.epoch, until: this.time.now() + 1_000 };
     if (this.#random.chance(0.05)) replica.hub.newEpoch();
-    return admitOrAnswer(this.#caching(replica), { identity, edited: null, facts, clearance }, { cacheTtlMs, since: 0, admissible: () => undefined });
+    return admitOrAnswer(this.#caching(replica), { identity, edited: null, facts: this.#facts, clearance }, { cacheTtlMs, since: 0, admissible: () => undefined });
   }
 
   #caching({ hub, driver, governing, life }: Replica): ResultCachePorts {
@@ -318,7 +347,7 @@ export class World {
     const judgement = judge(governing, heard);
     if (judgement.decision.outcome === "deny") return undefined;
     const decided = { ...identity, decision: decisionOf(judgement) };
-    const admission = { identity: decided, edited: null, facts, clearance: heard.clearance };
+    const admission = { identity: decided, edited: null, facts: this.#facts, clearance: heard.clearance };
     const opening = openingOf({ approvals, clock: governing.clock, hash }, decided, null, judgement);
     if (opening === null) return driver.admit(admission, 0);
     const { approvalId, asked, guards, writes, expiresAt } = opening;
@@ -326,6 +355,11 @@ export class World {
       if (outcome.applied) approvals.opened(expiresAt);
       return outcome;
     });
+  }
+
+  #retryPolicy(): string | null {
+    const policy = this.#retryRandom?.pick(retryPolicies) ?? null;
+    return policy === null ? null : pinnedRetry(policy, "read_only");
   }
 
   #identity(): CallIdentity {
@@ -369,6 +403,8 @@ export class World {
       totalDeadlineAt: random.chance(0.1) ? now + random.below(60_000) : null,
       // Few keys, so that twins meet.
       cacheKey: tools[tool] === "read_only" && random.chance(0.5) ? `${tool} ${random.below(2)}` : null,
+      // Also of the unsafe ones, where it has no effect: the machine must see to that by itself.
+      retryJson: this.#retryPolicy(),
     };
   }
 }

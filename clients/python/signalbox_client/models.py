@@ -1892,6 +1892,17 @@ class Tool(TypedDict):
     created_at: str
 
 
+class ToolDetailBreaker(TypedDict):
+    """Of the shown version, for the asking tenant, as this replica knows it."""
+
+    # `open`: calls are refused; `half_open`: one call tries the tool
+    state: Literal["closed", "open", "half_open"]
+    # In a row
+    failures: int
+    # When it is tried again; null while it is closed
+    open_until: Optional[str]
+
+
 class ToolDetail(TypedDict):
     """A tool with one version whole."""
 
@@ -1911,6 +1922,8 @@ class ToolDetail(TypedDict):
     versions: List[str]
     # Workers connected now that serve the shown version
     workers: int
+    # Of the shown version, for the asking tenant, as this replica knows it
+    breaker: ToolDetailBreaker
     # The shown version
     version: ToolVersion
 
@@ -1946,6 +1959,19 @@ class ToolSpecRetry(TypedDict):
     strategy: Literal["fixed", "linear", "exponential"]
     initial_ms: int
     max_ms: int
+    # By which an exponential wait grows
+    factor: int
+    # Whether a timeout is worth another attempt
+    timeouts: bool
+
+
+class ToolSpecBreaker(TypedDict):
+    """When calls of the tool are refused at once, because it is down; null: never."""
+
+    # So many in a row open it
+    failures: int
+    # How long it stays open
+    cool_down_ms: int
 
 
 class ToolSpecFilesystem(TypedDict):
@@ -1969,6 +1995,8 @@ class _ToolSpecRequired(TypedDict):
     timeout_ms: int
     grace_ms: int
     retry: ToolSpecRetry
+    # When calls of the tool are refused at once, because it is down; null: never
+    breaker: Optional[ToolSpecBreaker]
     pure: bool
     cache_ttl_ms: int
     on_indeterminate: Literal["ask", "fail"]

@@ -3,6 +3,7 @@ import type { Attempt, Call, CallEvent, CallState, LateResult, Priority } from "
 import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
 import type { Page } from "./ledger/port.ts";
 import type { ToolQuery, ToolRecord, ToolVersion } from "./registry/types.ts";
+import type { BreakerView } from "./dispatch/breakers.ts";
 import type { Batch } from "./stream/types.ts";
 import type { AskedFile } from "./corridor/files.ts";
 import type { FilesService } from "./corridor/files-service.ts";
@@ -79,6 +80,8 @@ export interface ToolView {
   readonly versions: readonly string[];
   /** Workers connected now that serve the shown version. */
   readonly workers: number;
+  /** Of the shown version, for the asking tenant. */
+  readonly breaker: BreakerView;
 }
 
 export interface NewGrant {

@@ -53,7 +53,7 @@ export function refused(reason: string, effects: readonly Effect[] = []): StepRe
 export function endLease(
   change: Change,
   endReason: string,
-  options: { readonly raiseFence: boolean; readonly error?: ErrorBody },
+  options: { readonly raiseFence: boolean; /** Its worker has let go of it already. */ readonly returned?: boolean; readonly error?: ErrorBody },
 ): void {
   const lease = change.lease;
   if (lease !== null) {
@@ -65,7 +65,7 @@ export function endLease(
       usage: change.call.usage,
     };
     change.effects.push({ type: "attempt_ended", row });
-    if (options.raiseFence) {
+    if (options.raiseFence && options.returned !== true) {
       change.effects.push({
         type: "send_cancel",
         fence: lease.fence,
@@ -134,7 +134,7 @@ export function settleCached(change: Change, { from, output }: CachedResult): vo
 export function requeue(
   change: Change,
   queueWaitMs: number,
-  options: { readonly ran: boolean; readonly reason: string; readonly backOffMs?: number },
+  options: { readonly ran: boolean; readonly reason: string; readonly backOffMs?: number; readonly told?: Readonly<Record<string, unknown>> },
 ): void {
   const call = change.call;
   set(change, {
@@ -155,6 +155,7 @@ export function requeue(
     reason: options.reason,
     attempt: change.call.attempt,
     fence: change.call.fence,
+    ...options.told,
   });
   change.effects.push({ type: "enqueue" });
 }

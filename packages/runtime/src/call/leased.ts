@@ -1,8 +1,9 @@
 // Transitions of a call that a worker holds (dispatched, running): answers, stops, losses and deadlines.
-import { boxNotProvisioned, isSafe, timeInWords } from "@signalbox/protocol";
+import { boxNotProvisioned, isSafe, timeInWords, type ErrorBody } from "@signalbox/protocol";
 import { auditOf } from "./audit-of.ts";
 import { begin, done, endError, endLease, refused, requeue, set, settle, tellEvent, type Change } from "./change.ts";
 import type { CheckedResult, Effect, Happening, Live, MachineLimits, StepResult } from "./machine.ts";
+import { retryDelayMs, retryPolicyOf } from "./retry.ts";
 import type { Call, RoutingOutcome, StopReason } from "./types.ts";
 
 type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
@@ -37,7 +38,7 @@ export function started(live: Live, event: Of<"started">, now: number): StepResu
   return done(change, "lazy");
 }
 
-export function result(live: Live, event: Of<"result">, now: number): StepResult {
+export function result(live: Live, event: Of<"result">, now: number, limits: MachineLimits): StepResult {
   const found = event.result;
   if (found.fence !== live.call.fence) return late(live, found, now);
   const change = begin(live, now);
@@ -49,12 +50,12 @@ export function result(live: Live, event: Of<"result">, now: number): StepResult
     outputIllFormed: found.outputIllFormed,
     usage: found.usage,
   });
-  settleByResult(change, found);
+  settleByResult(change, found, { mayRetry: event.mayRetry !== false, limits });
   change.effects.push({ type: "ack", fence: found.fence, verdict: "stored" });
   return done(change, "commit");
 }
 
-function settleByResult(change: Change, found: CheckedResult): void {
+function settleByResult(change: Change, found: CheckedResult, how: RetryHow): void {
   const { runDeadlineAt } = change.call;
   // Stopped by its worker's own clock, while the runtime could not reach it or was down: that is the timeout.
   const byItself = found.status === "cancelled" && runDeadlineAt !== null && runDeadlineAt <= change.now;
@@ -72,6 +73,7 @@ function settleByResult(change: Change, found: CheckedResult): void {
       ...(completed ? { handler_completed: true } : {}),
     });
     if (completed) change.effects.push(lateRow(change.call, found, change.now));
+    if (stop === "timeout" && !completed && retried(change, "timed_out", error, how)) return;
     endLease(change, "timed_out", { raiseFence: false, error });
     return settle(change, "timed_out", { error });
   }
@@ -89,8 +91,28 @@ function settleByResult(change: Change, found: CheckedResult): void {
   const error =
     found.error ??
     endError(change.call, "tool_error", "the worker stopped the handler without being asked", { tool_code: "handler_stopped" });
+  if (stop === null && retried(change, "failed", error, { ...how, returned: true })) return;
   endLease(change, "failed", { raiseFence: false, error });
   settle(change, "failed", { error });
+}
+
+interface RetryHow {
+  readonly mayRetry: boolean;
+  readonly limits: MachineLimits;
+  /** The worker has said its last word of this lease. */
+  readonly returned?: boolean;
+}
+
+/** Queues the call again after a wait, if its policy has another attempt for this failure; the failed one is recorded by itself. */
+function retried(change: Change, endReason: string, error: ErrorBody, { mayRetry, limits, returned = true }: RetryHow): boolean {
+  const delayMs = mayRetry ? retryDelayMs(change.call, error, change.now) : null;
+  if (delayMs === null) return false;
+  endLease(change, endReason, { raiseFence: true, returned, error });
+  change.effects.push({ type: "audit", draft: auditOf({ ...change.call, error }, "call.attempt_failed", change.now) });
+  set(change, { stopReason: null, outputJson: null, outputHash: null, outputBytes: 0, outputIllFormed: false, usage: null });
+  const told = { code: error.code, delay_ms: delayMs, not_before: change.now + delayMs };
+  requeue(change, limits.queueWaitMs, { ran: true, reason: endReason, backOffMs: delayMs, told });
+  return true;
 }
 
 function lateRow(call: Call, found: CheckedResult, at: number): Extract<Effect, { type: "late_result" }> {
@@ -231,7 +253,7 @@ function loseLease(change: Change, outcome: Extract<RoutingOutcome, "lease_expir
   set(change, { routingOutcome: outcome });
   if (!isSafe(call.sideEffectClass)) return parkOrFail(change, outcome);
   if (call.stopReason !== null) return endStopped(change, call.stopReason, false);
-  if (call.attempt >= limits.lostAttemptsMax) return settle(change, "failed", { error });
+  if (call.attempt >= Math.max(limits.lostAttemptsMax, retryPolicyOf(call).attempts)) return settle(change, "failed", { error });
   requeue(change, limits.queueWaitMs, { ran: true, reason: outcome });
 }
 
@@ -257,7 +279,7 @@ export function due(live: Live, event: Of<"due">, now: number, limits: MachineLi
   if (!event.streamAlive && !event.mayExpireLeases) return refused("not_due");
   const change = begin(live, now);
   if (past(call.graceDeadlineAt)) {
-    endUnconfirmed(change);
+    endUnconfirmed(change, { mayRetry: event.mayRetry !== false, limits });
   } else if (event.mayExpireLeases && past(call.leaseExpiresAt)) {
     loseLease(change, event.streamAlive ? "lease_expired" : "indeterminate", limits);
   } else if (past(call.totalDeadlineAt) && call.stopReason === null) {
@@ -288,9 +310,13 @@ function stopForTime(change: Change, stop: "timeout" | "total_deadline", limits:
 }
 
 /** Told to stop, grace over, no word: a safe call ends, an unsafe one may have happened. */
-function endUnconfirmed(change: Change): void {
+function endUnconfirmed(change: Change, how: RetryHow): void {
   const stop = change.call.stopReason ?? "cancel";
   const mayHaveRun = change.call.mayHaveRun;
+  if (stop === "timeout") {
+    const error = endError(change.call, "timeout", timeoutMessage(change.call.timeoutMs, stop), { stop_confirmed: false });
+    if (retried(change, "timed_out", error, { ...how, returned: false })) return;
+  }
   endLease(change, stop === "cancel" ? "cancelled" : "timed_out", { raiseFence: true });
   if (mayHaveRun && !isSafe(change.call.sideEffectClass)) return parkOrFail(change, "indeterminate");
   endStopped(change, stop, false);

@@ -20,6 +20,8 @@ export interface CheckedResult {
   readonly outputIllFormed: boolean;
   readonly error: ErrorBody | null;
   readonly usage: Usage;
+  /** The tool itself says that it cannot serve anybody at the moment, whatever its class. */
+  readonly toolIsDown?: boolean;
 }
 
 /** The result of an earlier call that answers this one, and which call that was. */
@@ -58,6 +60,8 @@ export type Happening =
       readonly args: ApprovedArgs | null;
       readonly data: Readonly<Record<string, unknown>>;
     }
+  /** Its tool is down, and a breaker keeps calls from it for so long. */
+  | { readonly type: "broken"; readonly againMs: number }
   /** It waited for a slot, and today it may not run any more. */
   | { readonly type: "barred"; readonly error: ErrorBody }
   /** A twin of it has run in the meantime: its result is this call's too. */
@@ -68,7 +72,8 @@ export type Happening =
   | { readonly type: "assign"; readonly workerId: string; readonly incarnation: string; readonly replica: string; readonly startTag?: number }
   | { readonly type: "accepted"; readonly fence: number }
   | { readonly type: "started"; readonly fence: number }
-  | { readonly type: "result"; readonly result: CheckedResult }
+  /** `mayRetry`: false where no attempt may follow a failed one, whatever the call's own policy says. */
+  | { readonly type: "result"; readonly result: CheckedResult; readonly mayRetry?: boolean }
   | {
       readonly type: "nack";
       readonly fence: number;
@@ -91,6 +96,7 @@ export type Happening =
       readonly mayExpireLeases: boolean;
       /** It waited because so many calls of its tenant or project worked already; absent = it did not. */
       readonly capped?: boolean;
+      readonly mayRetry?: boolean;
     }
   | {
       readonly type: "resolve";

@@ -99,6 +99,8 @@ export interface CallIdentity extends CallAllowance {
   readonly totalDeadlineAt: number | null;
   /** Names everything its result hangs on (SHA-256, hex); null: the result neither comes from an earlier call nor serves a later one. */
   readonly cacheKey: string | null;
+  /** The tool's policy of retries as it was at admission (JSON text); null: a failed attempt is the call's end. */
+  readonly retryJson: string | null;
 }
 
 /** What the machine moves. */

@@ -122,6 +122,19 @@ export function barred(live: Live, event: Of<"barred">, now: number): StepResult
   return done(change, "commit");
 }
 
+/** It is not asked while it is down; nothing was handed to anybody. */
+export function broken(live: Live, event: Of<"broken">, now: number): StepResult {
+  const change = begin(live, now);
+  const { tool, version } = live.call;
+  const details = { tool, version, retry_after_s: Math.max(1, Math.ceil(event.againMs / 1_000)) };
+  settle(change, "failed", { error: endError(live.call, "breaker_open", breakerMessage(live.call), details) });
+  return done(change, "commit");
+}
+
+export function breakerMessage({ tool, version }: Pick<Live["call"], "tool" | "version">): string {
+  return `${tool}@${version} has failed too often in a row; it is left alone for a while`;
+}
+
 /** A twin has run while this one waited for it. */
 export function cached(live: Live, event: Of<"cached">, now: number): StepResult {
   const change = begin(live, now);

@@ -116,7 +116,11 @@ export class Catalog {
     return {
       version,
       input: compiled.input,
-      facts: { check: resultCheck(compiled.output?.validate, this.#hash), integrity: version.spec.integrity },
+      facts: {
+        check: resultCheck(compiled.output?.validate, this.#hash),
+        integrity: version.spec.integrity,
+        breaker: version.spec.breaker ?? null,
+      },
       shape: () => (shape ??= inputShape(version.spec.input)),
     };
   }

@@ -16,7 +16,7 @@ export function resultCheck(validate: ValidateOutput | undefined, hash: Hash): R
     const { usage, fence } = result;
     const base = { fence, workerId, outputJson: null, outputHash: null, outputBytes: 0, outputIllFormed: false, usage };
     if (result.status === "cancelled") return { ...base, status: "cancelled", error: null };
-    if (result.status === "failed") return { ...base, status: "failed", error: toolError(call, result) };
+    if (result.status === "failed") return { ...base, status: "failed", error: toolError(call, result), toolIsDown: result.error?.retryable === true };
     return { ...base, ...checkedOutput(call, result, validate, hash) };
   };
 }

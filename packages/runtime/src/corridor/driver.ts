@@ -281,6 +281,8 @@ export class Driver {
         return;
       case "tell":
         return this.#tell(order.call);
+      case "breaker":
+        return this.#ports.meters.count("breaker_transitions_total", { tool: order.tool, to: order.to });
       case "routed":
         return this.#ports.meters.count("routing_outcome_total", { outcome: order.outcome });
       case "reload":

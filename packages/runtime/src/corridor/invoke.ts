@@ -1,6 +1,7 @@
 // The way of a call from the door to its admission: resolve, authorize, validate, decide, reserve, admit, and the wait for its end.
 import { canonicalJson, errorBody, fieldFault, limits, makeId, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
 import type { EditedArgs } from "../call/machine.ts";
+import { pinnedRetry } from "../call/retry.ts";
 import { isParked, isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import { LedgerUnavailable, type GuardedWrite, type Ledger } from "../ledger/port.ts";
@@ -485,5 +486,6 @@ function identityOf(ports: InvokePorts, passage: Passage, decision: Decision, al
     resultBytesMax: allowance.resultBytesMax,
     totalDeadlineAt: request.deadlineMs === undefined ? null : now + request.deadlineMs,
     cacheKey: null,
+    retryJson: pinnedRetry({ factor: 2, timeouts: false, ...spec.retry }, spec.sideEffectClass),
   };
 }

@@ -1,5 +1,7 @@
 // The result cache: calls of a pure tool that may be answered with the result of an earlier one, whose row is the cache.
+import { SignalboxError } from "@signalbox/protocol";
 import type { Call, CallIdentity, Decision } from "../call/types.ts";
+import { breakerMessage } from "../call/waiting.ts";
 import type { CachedResult } from "../call/machine.ts";
 import type { Admission } from "../dispatch/admission.ts";
 import type { Hub } from "../dispatch/hub.ts";
@@ -42,13 +44,26 @@ export interface CachedAdmission {
   admissible(): void;
 }
 
+/** @throws SignalboxError breaker_open: the tool is down, and nobody is sent to it for now */
+function requireClosed({ hub, clock, meters }: ResultCachePorts, identity: CallIdentity): void {
+  const { againMs } = hub.breaker(identity, clock.now());
+  if (againMs === null) return;
+  const { tool, version } = identity;
+  meters.count("breaker_refusals_total", { tool });
+  throw new SignalboxError("breaker_open", breakerMessage(identity), { details: { tool, version, retry_after_s: Math.max(1, Math.ceil(againMs / 1_000)) } });
+}
+
 /** Admits the call, or stores it as answered by an earlier result that is younger than its tool says. */
 export async function admitOrAnswer(ports: ResultCachePorts, admission: Admission, { cacheTtlMs, since, admissible }: CachedAdmission): Promise<CommitOutcome> {
   const { hub, driver, clock, meters } = ports;
   const { identity } = admission;
   const { tenant, tool, cacheKey } = identity;
   // Whoever froze a tool wants nothing of it to go out.
-  if (cacheKey === null || hub.isFrozen(tenant, tool)) return driver.admit(admission, since);
+  if (hub.isFrozen(tenant, tool)) return driver.admit(admission, since);
+  if (cacheKey === null) {
+    requireClosed(ports, identity);
+    return driver.admit(admission, since);
+  }
   for (let looks = 0; looks < looksMax; looks++) {
     const ended = hub.endedRuns(tenant, cacheKey);
     const found = await resultFor(ports.ledger, identity, cacheKey, clock.now() - cacheTtlMs);
@@ -60,6 +75,7 @@ export async function admitOrAnswer(ports: ResultCachePorts, admission: Admissio
     if (hub.endedRuns(tenant, cacheKey) === ended) break;
   }
   admissible();
+  requireClosed(ports, identity);
   meters.count("result_cache_total", { result: "miss" });
   return driver.admit(admission, since);
 }

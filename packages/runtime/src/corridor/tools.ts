@@ -219,7 +219,9 @@ export async function getTool(
   const record = await storable(ports.ledger.tool(row.tenant, tool));
   if (record === undefined) throw new SignalboxError("tool_not_found", `there is no tool ${tool}`);
   const versions = (await storable(ports.catalog.versions(row))).map((one) => one.version);
-  return { record, version: row, versions, workers: ports.hub.serversOf(row.tenant, tool, row.version) };
+  const workers = ports.hub.serversOf(row.tenant, tool, row.version);
+  const breaker = ports.hub.breaker({ tenant: principal.tenant, toolTenant: row.tenant, tool, version: row.version }, ports.clock.now());
+  return { record, version: row, versions, workers, breaker };
 }
 
 export async function activateTool(

@@ -1,4 +1,5 @@
 // Says what becomes of a delivery after an attempt: delivered, tried again at a stored instant, or dead.
+import { retryAfterTextMs } from "../call/retry-after.ts";
 import type { Delivery } from "../ledger/webhooks.ts";
 import type { Hash } from "./ports.ts";
 import { webhookLimits } from "./webhook-limits.ts";
@@ -38,13 +39,9 @@ export function retryDelayMs(deliveryId: string, attempts: number, hash: Hash): 
   return Math.round(delay * (1 - retryJitter + 2 * retryJitter * place));
 }
 
-/** RFC 9110's preferred form of a date; the two old ones are refused, and with them everything else that Date.parse takes. */
-const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-
 /** The wait that a receiver asks for, in its bounds; undefined when it asks for none that can be read. */
 export function retryAfterMs(text: string | null, now: number): number | undefined {
-  const trimmed = text?.trim() ?? "";
-  const asked = /^\d{1,10}$/.test(trimmed) ? Number(trimmed) * 1000 : httpDate.test(trimmed) ? Date.parse(trimmed) - now : Number.NaN;
-  if (Number.isNaN(asked)) return undefined;
+  const asked = retryAfterTextMs(text ?? "", now);
+  if (asked === undefined) return undefined;
   return Math.min(Math.max(asked, webhookLimits.retryAfterMsMin), webhookLimits.retryAfterMsMax);
 }

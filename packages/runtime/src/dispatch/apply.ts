@@ -6,8 +6,10 @@ import { isParked, isTerminal, type Call, type LateResult } from "../call/types.
 import { usageOf } from "../call/usage-of.ts";
 import { isSafe, type FileRef } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
+import { learnFrom, leavesBreaker, wouldBeOpen } from "./breakers.ts";
 import { makesRoom } from "./gate.ts";
 import { works } from "./occupancy.ts";
+import { isResting, lineUp } from "./resting.ts";
 import { callKey, isHeld, leaseKey, sessionOf, workerKey, workerTenantOf, type HubState, type Ticket } from "./state.ts";
 import type { LiveCall, Session } from "./types.ts";
 
@@ -27,7 +29,7 @@ export function apply(
   beside?: Beside,
 ): StepResult & { readonly ticket?: number } {
   const before = entry.live;
-  const result = step(before, happening, now, state.limits);
+  const result = step(before, withRetries(state, entry, happening), now, state.limits);
   if (beside === undefined && result.ok && endsQuestion(before.call, result.live.call)) {
     state.out.push({ type: "approval", call: before.call, happening });
     return { ok: false, reason: "through_approval", effects: [] };
@@ -40,6 +42,7 @@ export function apply(
   }
   entry.live = result.live;
   moved(state, before.call, result.live.call);
+  learnFrom(state, entry, before.call, result.effects, happening.type === "result" && happening.result.toolIsDown === true, now);
   if (before.call.state === "queued" && result.live.call.state !== "queued") leaveLine(state, entry, before.call);
   if (happening.type === "assign") state.line.takeTurn(before.call.tenant);
   const writes = writesOf(result.effects);
@@ -51,9 +54,15 @@ export function apply(
   } else if (result.durability === "commit") {
     ticket = commit(state, entry, [...writes, ...(beside?.writes ?? [])], { effects: result.effects, session, guards: beside?.guards ?? [] });
   }
-  atOnce(state, entry, result.effects, session);
+  atOnce(state, entry, result.effects, session, now);
   schedule(state, entry, now);
   return ticket === undefined ? result : { ...result, ticket };
+}
+
+/** A tool whose breaker opens with this failure is not tried again. */
+function withRetries(state: HubState, entry: LiveCall, happening: Happening): Happening {
+  if (happening.type !== "result" && happening.type !== "due") return happening;
+  return wouldBeOpen(state, entry) ? { ...happening, mayRetry: false } : happening;
 }
 
 /** Counts the change; who leaves its worker may make room for others that a cap held back. */
@@ -68,6 +77,7 @@ export function moved(state: HubState, before: Call | null, after: Call | null):
 /** When it comes back it is looked at anew, whatever an answer says that is still on its way. */
 function leaveLine(state: HubState, entry: LiveCall, call: Call): void {
   state.line.remove(entry.lineKey, call);
+  if (isResting(entry)) entry.lineKey = entry.laneKey;
   entry.lookedAt = false;
   entry.askedAbout = false;
 }
@@ -190,14 +200,14 @@ function sendAck(state: HubState, callId: string, ack: Extract<Effect, { type: "
 }
 
 /** Effects that rest on nothing that is not stored yet. */
-function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], session: number): void {
+function atOnce(state: HubState, entry: LiveCall, effects: readonly Effect[], session: number, now: number): void {
   for (const effect of effects) {
     if (effect.type === "send_go") sendGo(state, entry, effect.fence, session);
     else if (effect.type === "avoid") entry.avoid.add(effect.workerId);
     else if (effect.type === "enqueue") {
       // Once it is stored, it is everybody's.
       if (state.sharing !== null) continue;
-      state.line.add(entry.lineKey, entry.live.call);
+      lineUp(state, entry, now);
       state.unplaced.push(entry);
     } else if (effect.type === "attempt_ended") {
       const reason = effect.row.endReason;
@@ -308,11 +318,12 @@ export function forget(state: HubState, entry: LiveCall): void {
     state.calls.delete(key);
   }
   state.unsaved.delete(entry);
+  leavesBreaker(state, entry);
 }
 
 export function schedule(state: HubState, entry: LiveCall, now: number): void {
   // What a freeze or a twin holds up waits for nobody: only the caller's own deadline goes on.
-  const held = entry.live.call.state === "queued" && isHeld(state, entry);
+  const held = entry.live.call.state === "queued" && isHeld(state, entry) && !isResting(entry);
   let at = held ? (entry.live.call.totalDeadlineAt ?? Number.POSITIVE_INFINITY) : nextDueAt(entry.live.call, now);
   // Due already, but held back until its absent worker had its time; else a look in the next instant, never in this one.
   const away = entry.live.call.workerId !== null && sessionOf(state, entry) === undefined;

@@ -7,6 +7,7 @@ import { isParked, isTerminal, type Call, type CallIdentity, type CallState, typ
 import type { Write } from "../ledger/port.ts";
 import type { Admission } from "./admission.ts";
 import { apply, type Beside, closeTicket, flushUnsaved, forget, holdSlot, invokePending, moved, order, schedule, stored, usageWrite, writesOf } from "./apply.ts";
+import { beginsUnder, refusedCallMs, viewBreaker, type BreakerView } from "./breakers.ts";
 import { enter } from "./enter.ts";
 import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
@@ -129,7 +130,7 @@ export class Hub {
     // What changed since the rules were asked may forbid it: then it waits for another look.
     const role = join(state, entry);
     const held = role === "follows" || isFrozen(state, born.live.call) || isCappedAnywhere(state, entry);
-    const mayStart = !held && clearance.epoch === state.epoch && !lineWaits(state, entry.laneKey);
+    const mayStart = !held && clearance.epoch === state.epoch && !lineWaits(state, entry.laneKey) && refusedCallMs(state, entry, now) === null;
     const session = mayStart ? chooseSession(state, entry, now) : undefined;
     if (session !== undefined) {
       const given = must(step(born.live, assignHappening(state, session, born.live.call), now, state.limits));
@@ -137,6 +138,7 @@ export class Hub {
       moved(state, born.live.call, given.live.call);
       state.line.takeTurn(identity.tenant);
       entry.invokedOn = invokePending;
+      beginsUnder(state, entry, now);
       effects.push(...given.effects);
       holdSlot(session, entry);
     } else if (state.sharing === null || role === "follows") {
@@ -157,6 +159,10 @@ export class Hub {
   /** Runs of this cache key that have ended, as far as is remembered. A look at the ledger that began before the last one is stale. */
   endedRuns(tenant: string, cacheKey: string): number {
     return endedRuns(this.#state, flightKey({ tenant, cacheKey }) ?? "");
+  }
+
+  breaker(whose: Parameters<typeof viewBreaker>[1], now: number): BreakerView {
+    return viewBreaker(this.#state, whose, now);
   }
 
   isFrozen(tenant: string, tool: string): boolean {

@@ -6,12 +6,14 @@ import { isAtCap } from "./gate.ts";
 import { dispatchIfFree, fill, isServed } from "./place.ts";
 import { answer } from "./flights.ts";
 import { isServedElsewhere } from "./sharing.ts";
+import { wake } from "./resting.ts";
 import { callKey, isFrozen, isHeld, sessionOf, type HubState } from "./state.ts";
 import { noClearance, type Cleared, type LiveCall } from "./types.ts";
 
 /** A stored instant of the call may have passed. */
 export function look(state: HubState, entry: LiveCall, now: number): void {
   entry.dueAt = Number.POSITIVE_INFINITY;
+  wake(state, entry, now);
   if (entry.answer !== null && !isOverdue(entry, now)) return answer(state, entry, now);
   if (isHeldUp(state, entry, now)) return schedule(state, entry, now);
   if (asksRules(state, entry, now)) return;

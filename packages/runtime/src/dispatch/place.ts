@@ -1,5 +1,6 @@
 // Finds a worker for a call, and a call for a worker that has a free slot.
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
+import { beginsUnder, breakerKey, refusedCallMs } from "./breakers.ts";
 import { gateOf, isAtCap } from "./gate.ts";
 import { callKey, isHeld, type HubState } from "./state.ts";
 import type { Call } from "../call/types.ts";
@@ -74,6 +75,7 @@ function better(candidate: Session, best: Session | undefined): Session {
 
 /** Offers what came back to the line to whoever is free. */
 export function placeWaiting(state: HubState, now: number): void {
+  if (state.opened.length > 0) endUnderOpened(state, now);
   while (state.unplaced.length > 0) {
     const entries = state.unplaced;
     state.unplaced = [];
@@ -122,10 +124,25 @@ export function assignHappening(state: HubState, session: Session, call: Call) {
 }
 
 function assign(state: HubState, entry: LiveCall, session: Session, now: number): void {
+  const refusedMs = refusedCallMs(state, entry, now);
+  if (refusedMs !== null) return void apply(state, entry, { type: "broken", againMs: refusedMs }, now);
   const result = apply(state, entry, assignHappening(state, session, entry.live.call), now, session.id);
   if (!result.ok) return;
   entry.invokedOn = invokePending;
+  beginsUnder(state, entry, now);
   holdSlot(session, entry);
+}
+
+/** What waits for a tool that has just turned out to be down is told so now, and not when a slot comes free. */
+function endUnderOpened(state: HubState, now: number): void {
+  const keys = new Set(state.opened);
+  state.opened = [];
+  for (const entry of Array.from(state.calls.values())) {
+    const { call } = entry.live;
+    if (call.state !== "queued" || isHeld(state, entry) || !keys.has(breakerKey(call))) continue;
+    const againMs = refusedCallMs(state, entry, now);
+    if (againMs !== null) apply(state, entry, { type: "broken", againMs }, now);
+  }
 }
 
 /** A slot came free: whoever is next among the lanes this worker serves goes next, as long as there is room. */

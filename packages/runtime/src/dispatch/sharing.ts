@@ -6,6 +6,7 @@ import { isParked, isTerminal, type Call } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 import { forget, writesOf } from "./apply.ts";
 import { isAtCap } from "./gate.ts";
+import { isResting } from "./resting.ts";
 import { boxLaneOf, callKey, laneOf, sessionOf, type HubState } from "./state.ts";
 import type { LiveCall, Session, Sharing } from "./types.ts";
 
@@ -88,7 +89,7 @@ export function seeGuestsOff(state: HubState, now: number): void {
   if (back.length > 0) state.out.push({ type: "release", calls: back });
 }
 
-const waitsForTwin = (entry: LiveCall): boolean => entry.lineKey !== entry.laneKey;
+const waitsForTwin = (entry: LiveCall): boolean => entry.lineKey !== entry.laneKey && !isResting(entry);
 
 /** Room that connected workers have: how many calls, and of which lanes. */
 export function roomOf(state: HubState, now: number): { readonly slots: number; readonly lanes: readonly string[] } {

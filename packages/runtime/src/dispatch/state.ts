@@ -2,6 +2,7 @@
 import type { Lease } from "@signalbox/protocol";
 import type { Effect } from "../call/machine.ts";
 import type { Call, RoutingOutcome } from "../call/types.ts";
+import type { Breaker } from "./breaker.ts";
 import { DueHeap } from "./heap.ts";
 import { noCaps, Occupancy, utcDay } from "./occupancy.ts";
 import { laneKeyOf, type CapBook, type Flight, type HubLimits, type HubOutput, type LiveCall, type Session, type Sharing, type WaitingLine } from "./types.ts";
@@ -58,6 +59,10 @@ export interface HubState {
   readonly flightsEnded: Map<string, number>;
   caps: CapBook;
   readonly occupancy: Occupancy;
+  /** By {@link breakerKey}; what is not here is closed and has not failed. */
+  readonly breakers: Map<string, Breaker>;
+  /** Keys of breakers that have just opened: what waits under them is to be told. */
+  opened: string[];
   /** A call has made room under a cap that held others back, and they have not been offered to anybody yet. */
   roomUnderCap: boolean;
   /** The day of a tenant in which an instant lies; what ended calls are counted under. */
@@ -96,6 +101,8 @@ export function newState(replica: string, limits: HubLimits, line: WaitingLine, 
     flightsEnded: new Map(),
     caps: noCaps,
     occupancy: new Occupancy(),
+    breakers: new Map(),
+    opened: [],
     roomUnderCap: false,
     dayOf: utcDay,
     sweepFrom: startedAt + limits.leaseMs,

@@ -8,6 +8,7 @@ import { apply, forget, invokePending, keepRefused, schedule } from "./apply.ts"
 import { enter } from "./enter.ts";
 import { join, leave } from "./flights.ts";
 import { dispatchIfFree, placeWaiting } from "./place.ts";
+import { lineUp } from "./resting.ts";
 import { carryOver, isNobodys, welcome } from "./sharing.ts";
 import { callKey, sessionOf, type HubState } from "./state.ts";
 import { hadLease, type StoredCall } from "./stored-call.ts";
@@ -29,7 +30,7 @@ export function takeUp(state: HubState, row: Call, facts: ToolFacts, now: number
   // They come in the order of the queue, so whoever ran for the others leads them again.
   join(state, entry);
   if (call.state === "queued") {
-    state.line.add(entry.lineKey, call);
+    lineUp(state, entry, now);
     dispatchIfFree(state, entry, now);
   }
   const { routingOutcome } = call;

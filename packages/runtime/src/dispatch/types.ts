@@ -4,6 +4,7 @@ import type { CachedResult, CheckedResult, Happening, Live, MachineLimits } from
 import type { Call, RoutingOutcome } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 import type { Gate, Waiting } from "../schedule/types.ts";
+import type { BreakerRule } from "./breaker.ts";
 
 /** Who is at the other end of a Work stream, from its credential. */
 export interface WorkerIdentity {
@@ -57,6 +58,8 @@ export interface ToolFacts {
   readonly integrity: Integrity;
   /** How many calls of the tool, of one tenant, may work at once; absent = as many as there are slots. */
   readonly concurrentMax?: number | undefined;
+  /** When calls of a tool that is down are refused at once; null or absent: never. */
+  readonly breaker?: BreakerRule | null;
 }
 
 /** Who may run a tool; empty lists = anybody of its tenant. */
@@ -92,7 +95,7 @@ export interface Session {
 export interface LiveCall {
   live: Live;
   readonly laneKey: string;
-  /** Where it stands in line: in its own lane, or in one that nobody serves while a twin runs for it. */
+  /** Where it stands in line: in its own lane, or in one that nobody serves while a twin runs for it, or while it waits for its back-off. */
   lineKey: string;
   /** What a twin has brought, until it is known whether it may be given out. */
   answer: CachedResult | null;
@@ -163,6 +166,8 @@ export type HubOutput =
   | { readonly type: "queued"; readonly lane: string; readonly notBefore: number }
   /** Nothing became of these: they are everybody's again. */
   | { readonly type: "release"; readonly calls: readonly { readonly tenant: string; readonly callId: string }[] }
+  /** A tool that was down for a tenant is not asked any more, or is well again. */
+  | { readonly type: "breaker"; readonly tool: string; readonly version: string; readonly to: "open" | "closed" }
   /** One of the four routing outcomes happened, to a call or to one attempt of it. */
   | { readonly type: "routed"; readonly outcome: RoutingOutcome };
 

@@ -105,6 +105,24 @@ describe("manifests", () => {
       "spec.retry.max must be at most 1 h",
     ],
     [
+      "retryFactorMax",
+      10,
+      saying((size) => ({ retry: { factor: size } })),
+      "spec.retry.factor must be at most 10",
+    ],
+    [
+      "breakerFailuresMax",
+      1_000,
+      saying((size) => ({ breaker: { failures: size } })),
+      "spec.breaker.failures must be at most 1000",
+    ],
+    [
+      "breakerCoolDownMsMax",
+      3_600_000,
+      saying((size) => ({ breaker: { cool_down: minutes(size) } })),
+      "spec.breaker.cool_down must be at most 1 h",
+    ],
+    [
       "cacheTtlMsMax",
       2_592_000_000,
       saying((size) => ({ pure: true, cache: { ttl: minutes(size) } })),

@@ -25,6 +25,13 @@ export const bounds = {
   retryDelayMsMax: 3_600_000,
   retryInitialMs: 2_000,
   retryDelayMs: 120_000,
+  retryFactor: 2,
+  retryFactorMax: 10,
+  breakerFailuresMax: 1_000,
+  breakerFailures: 5,
+  breakerCoolDownMsMin: 100,
+  breakerCoolDownMsMax: 3_600_000,
+  breakerCoolDownMs: 30_000,
   cacheTtlMsMax: 30 * 24 * 3_600_000,
   backendRankMax: 100,
 

@@ -56,7 +56,8 @@ test("the smallest manifest, with every default", () => {
       permissions: [],
       timeoutMs: 30_000,
       graceMs: 5_000,
-      retry: { attempts: 1, strategy: "exponential", initialMs: 2_000, maxMs: 120_000 },
+      retry: { attempts: 1, strategy: "exponential", initialMs: 2_000, maxMs: 120_000, factor: 2, timeouts: false },
+      breaker: null,
       pure: false,
       cacheTtlMs: 0,
       onIndeterminate: "ask",
@@ -93,7 +94,8 @@ test("a manifest with everything in it", () => {
         permissions: ["net:egress:api.example.com", "fs:read:/workspace", "own:thing:a/b:c"],
         timeout: "90s",
         grace: "0ms",
-        retry: { attempts: 3, strategy: "fixed", initial: "500ms", max: "10s" },
+        retry: { attempts: 3, strategy: "fixed", initial: "500ms", max: "10s", timeouts: true },
+        breaker: { failures: 7, cool_down: "1m" },
         pure: true,
         cache: { ttl: "5m" },
         on_indeterminate: "fail",
@@ -135,7 +137,8 @@ test("a manifest with everything in it", () => {
       permissions: ["net:egress:api.example.com", "fs:read:/workspace", "own:thing:a/b:c"],
       timeoutMs: 90_000,
       graceMs: 0,
-      retry: { attempts: 3, strategy: "fixed", initialMs: 500, maxMs: 10_000 },
+      retry: { attempts: 3, strategy: "fixed", initialMs: 500, maxMs: 10_000, factor: 2, timeouts: true },
+      breaker: { failures: 7, coolDownMs: 60_000 },
       pure: true,
       cacheTtlMs: 300_000,
       onIndeterminate: "fail",
@@ -244,7 +247,14 @@ test("a short longest delay pulls the first one down", () => {
     strategy: "exponential",
     initialMs: 1_000,
     maxMs: 1_000,
+    factor: 2,
+    timeouts: false,
   });
+});
+
+test("a breaker that is named has five failures and half a minute, where it says no other", () => {
+  expect(specOf({ breaker: {} }).breaker).toEqual({ failures: 5, coolDownMs: 30_000 });
+  expect(specOf({ breaker: { cool_down: "2m" } }).breaker).toEqual({ failures: 5, coolDownMs: 120_000 });
 });
 
 describe("warnings", () => {
@@ -382,6 +392,7 @@ describe("nothing makes the reader throw", () => {
       "timeout",
       "grace",
       "retry",
+      "breaker",
       "pure",
       "cache",
       "on_indeterminate",

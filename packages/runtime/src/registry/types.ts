@@ -16,6 +16,13 @@ export type Executor =
   | { readonly type: "mcp"; readonly server: string; readonly tool: string }
   | { readonly type: "agent"; readonly agent: string };
 
+/** When calls of a tool that is down are refused at once, and how long. */
+export interface BreakerPolicy {
+  /** So many in a row that say the tool is down. */
+  readonly failures: number;
+  readonly coolDownMs: number;
+}
+
 /** The `spec` of a manifest, defaults filled in; durations in ms, sizes in bytes. */
 export interface ToolSpec {
   readonly executor: Executor;
@@ -33,7 +40,13 @@ export interface ToolSpec {
     readonly strategy: "fixed" | "linear" | "exponential";
     readonly initialMs: number;
     readonly maxMs: number;
+    /** By which an exponential wait grows; absent in versions from before it could be said: 2. */
+    readonly factor?: number;
+    /** Whether a timeout is worth another attempt; absent: no. */
+    readonly timeouts?: boolean;
   };
+  /** Absent or null: however often the tool is down, its calls go to its workers. */
+  readonly breaker?: BreakerPolicy | null;
   readonly pure: boolean;
   readonly cacheTtlMs: number;
   readonly onIndeterminate: "ask" | "fail";

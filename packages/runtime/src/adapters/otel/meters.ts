@@ -21,6 +21,8 @@ const descriptions: Readonly<Record<string, string>> = {
   tool_queue_seconds: "Time from admission to a worker's slot",
   tool_dispatch_seconds: "Time from a parsed request to its Invoke on a worker's stream, ledger commit included",
   sandbox_provision_failures_total: "Calls that a sandbox worker handed back because it could not make their box",
+  breaker_transitions_total: "Breakers of tools that opened, and that closed again",
+  breaker_refusals_total: "Calls that were refused at the door because their tool's breaker is open",
   routing_outcome_total: "Calls or attempts that met one of the four routing outcomes",
   authorization_denied_total: "Requests refused by credential, scope, grant or policy",
   result_cache_total: "Calls of cacheable tools, by whether an earlier result answered them",

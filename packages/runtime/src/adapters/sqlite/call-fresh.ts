@@ -124,6 +124,7 @@ export function freshValues(row: Call): SQLInputValue[] {
     row.graceMs,
     row.totalDeadlineAt,
     row.cacheKey,
+    row.retryJson,
     row.timeoutMs,
     row.resultBytesMax,
     row.state,

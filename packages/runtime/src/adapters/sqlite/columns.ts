@@ -63,6 +63,7 @@ export const callIdentityColumns = columnsOf<Omit<CallIdentity, keyof CallAllowa
   graceMs: "number",
   totalDeadlineAt: "number",
   cacheKey: "text",
+  retryJson: "text",
 });
 
 export const callProgressColumns = columnsOf<CallProgress>({

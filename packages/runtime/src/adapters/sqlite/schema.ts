@@ -20,6 +20,7 @@ import { cacheStatements } from "./cache-schema.ts";
 import { namedSeqMax } from "./event-text.ts";
 import { governanceStatements } from "./governance-schema.ts";
 import { meteringStatements } from "./metering-schema.ts";
+import { retryStatements } from "./retry-schema.ts";
 import { boxStatements } from "./stream-schema.ts";
 import { tenancyStatements } from "./tenancy-schema.ts";
 import { workspaceStatements } from "./workspace-schema.ts";
@@ -337,6 +338,7 @@ export const migrations: readonly Migration[] = [
   { version: 3, statements: boxStatements },
   { version: 4, statements: workspaceStatements },
   { version: 5, statements: [...tenancyStatements, ...meteringStatements, ...cacheStatements] },
+  { version: 6, statements: [...retryStatements] },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

@@ -208,6 +208,14 @@ describe("every wrong field is named", () => {
       { spec: { retry: { initial: "10s", max: "1s" } } },
       "spec.retry.max: is shorter than initial",
     ],
+    [
+      "a factor where nothing grows by it",
+      { spec: { retry: { strategy: "fixed", factor: 2 } } },
+      "spec.retry.factor: has no meaning with strategy fixed (only an exponential wait grows by a factor)",
+    ],
+    ["timeouts in a word", { spec: { retry: { timeouts: "yes" } } }, 'spec.retry.timeouts: must be true or false, not "yes"'],
+    ["a breaker that opens by itself", { spec: { breaker: { failures: 0 } } }, "spec.breaker.failures: must be at least 1"],
+    ["a breaker that hardly rests", { spec: { breaker: { cool_down: "99ms" } } }, "spec.breaker.cool_down: must be at least 100 ms"],
     ["pure in a word", { spec: { pure: "yes" } }, 'spec.pure: must be true or false, not "yes"'],
     [
       "a cache of an impure tool",

@@ -14,7 +14,7 @@ import {
 } from "../../document/fields.ts";
 import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import { bounds } from "../bounds.ts";
-import type { ToolSpec } from "../types.ts";
+import type { BreakerPolicy, ToolSpec } from "../types.ts";
 import { readExecutor } from "./executor.ts";
 import { readLimits } from "./limits.ts";
 import * as rules from "./rules.ts";
@@ -30,6 +30,7 @@ const specKeys = [
   "timeout",
   "grace",
   "retry",
+  "breaker",
   "pure",
   "cache",
   "on_indeterminate",
@@ -77,6 +78,7 @@ export function readSpec(value: unknown, path: string, notes: Notes, files: File
       readDuration(given, here, { min: 0, max: bounds.graceMsMax }, notes),
     ),
     retry: readRetry(field(fields, "retry"), at("retry"), notes),
+    breaker: optional("breaker", null, (given, here) => readBreaker(given, here, notes)),
     pure: optional("pure", false, (given, here) => readBoolean(given, here, notes)),
     cacheTtlMs: optional("cache", 0, (given, here) => readCache(given, here, notes)),
     onIndeterminate: optional("on_indeterminate", "ask" as const, (given, here) =>
@@ -113,9 +115,10 @@ function readTimeout(fields: Fields, path: string, runLimits: Readonly<Record<st
   return timeoutMs ?? shared.runTimeoutMs;
 }
 
+const retryKeys = ["attempts", "strategy", "initial", "factor", "max", "timeouts"] as const;
+
 function readRetry(value: unknown, path: string, notes: Notes): ToolSpec["retry"] {
-  const fields =
-    value === undefined ? undefined : readFields(value, path, ["attempts", "strategy", "initial", "max"], notes);
+  const fields = value === undefined ? undefined : readFields(value, path, retryKeys, notes);
   const at = (key: string): string => under(path, key);
   const delays = { min: 0, max: bounds.retryDelayMsMax };
   const given = (key: string): unknown => field(fields, key);
@@ -131,7 +134,33 @@ function readRetry(value: unknown, path: string, notes: Notes): ToolSpec["retry"
   const initialMs = initial ?? Math.min(bounds.retryInitialMs, max ?? bounds.retryInitialMs);
   const maxMs = max ?? Math.max(bounds.retryDelayMs, initialMs);
   if (maxMs < initialMs) refuse(notes, at("max"), "is shorter than initial");
-  return { attempts: attempts ?? 1, strategy: strategy ?? "exponential", initialMs, maxMs };
+  const factor =
+    given("factor") === undefined
+      ? bounds.retryFactor
+      : readInteger(given("factor"), at("factor"), { min: 1, max: bounds.retryFactorMax }, notes);
+  if (given("factor") !== undefined && strategy !== "exponential")
+    refuse(notes, at("factor"), `has no meaning with strategy ${strategy ?? "exponential"}`, "only an exponential wait grows by a factor");
+  const timeouts = given("timeouts") === undefined ? false : readBoolean(given("timeouts"), at("timeouts"), notes);
+  return {
+    attempts: attempts ?? 1,
+    strategy: strategy ?? "exponential",
+    initialMs,
+    maxMs,
+    factor: factor ?? bounds.retryFactor,
+    timeouts: timeouts ?? false,
+  };
+}
+
+function readBreaker(value: unknown, path: string, notes: Notes): BreakerPolicy | undefined {
+  const fields = readFields(value, path, ["failures", "cool_down"], notes);
+  if (fields === undefined) return undefined;
+  const failures = field(fields, "failures");
+  const coolDown = field(fields, "cool_down");
+  const most = { min: 1, max: bounds.breakerFailuresMax };
+  const times = { min: bounds.breakerCoolDownMsMin, max: bounds.breakerCoolDownMsMax };
+  const counted = failures === undefined ? bounds.breakerFailures : readInteger(failures, under(path, "failures"), most, notes);
+  const lasts = coolDown === undefined ? bounds.breakerCoolDownMs : readDuration(coolDown, under(path, "cool_down"), times, notes);
+  return { failures: counted ?? bounds.breakerFailures, coolDownMs: lasts ?? bounds.breakerCoolDownMs };
 }
 
 function readCache(value: unknown, path: string, notes: Notes): number | undefined {

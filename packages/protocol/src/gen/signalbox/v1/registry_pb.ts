@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signalbox/v1/registry.proto.
  */
 export const file_signalbox_v1_registry: GenFile = /*@__PURE__*/
-  fileDesc("ChtzaWduYWxib3gvdjEvcmVnaXN0cnkucHJvdG8SDHNpZ25hbGJveC52MSKhBAoEVG9vbBIMCgR0b29sGAEgASgJEiEKDmFjdGl2ZV92ZXJzaW9uGAIgASgJQgSouxgBSACIAQESEwoLZGVzY3JpcHRpb24YAyABKAkSGQoRc2lkZV9lZmZlY3RfY2xhc3MYBCABKAkSEAoIZXhlY3V0b3IYBSABKAkSDQoFb3duZXIYBiABKAkSEAoIY2F0ZWdvcnkYByABKAkSLgoGbGFiZWxzGAggAygLMh4uc2lnbmFsYm94LnYxLlRvb2wuTGFiZWxzRW50cnkSEAoIb3duZWRfYnkYCSABKAkSEgoKY3JlYXRlZF9hdBgKIAEoCRIpCgh2ZXJzaW9ucxgLIAMoCUIXsrsYE1Rvb2xSdW50aW1lLkdldFRvb2wSLQoHd29ya2VycxgMIAEoBUIXsrsYE1Rvb2xSdW50aW1lLkdldFRvb2xIAYgBARJICgd2ZXJzaW9uGA0gASgLMhkuc2lnbmFsYm94LnYxLlRvb2xWZXJzaW9uQheyuxgTVG9vbFJ1bnRpbWUuR2V0VG9vbEgCiAEBEigKBGZyb20YDiABKAlCFbK7GBFSZWdpc3RyeS5Sb2xsQmFja0gDiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2FjdGl2ZV92ZXJzaW9uQgoKCF93b3JrZXJzQgoKCF92ZXJzaW9uQgcKBV9mcm9tIq0ECgtUb29sVmVyc2lvbhIMCgR0b29sGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDQoFb3duZXIYAyABKAkSEwoLZGVzY3JpcHRpb24YBCABKAkSEAoIY2F0ZWdvcnkYBSABKAkSNQoGbGFiZWxzGAYgAygLMiUuc2lnbmFsYm94LnYxLlRvb2xWZXJzaW9uLkxhYmVsc0VudHJ5Eg0KBXRydXN0GAcgASgJEg4KBnN0YXR1cxgIIAEoCRIXCg9tYW5pZmVzdF9kaWdlc3QYCSABKAkSIQoOcGFja2FnZV9kaWdlc3QYCiABKAlCBKi7GAFIAIgBARIUCgxwdWJsaXNoZWRfYXQYCyABKAkSFAoMcHVibGlzaGVkX2J5GAwgASgJEiQKBHNwZWMYDSABKAsyFi5zaWduYWxib3gudjEuVG9vbFNwZWMSKgoGYWN0aXZlGA4gASgIQhWyuxgRUmVnaXN0cnkuUmVnaXN0ZXJIAYgBARIxCg1hbHJlYWR5X3RoZXJlGA8gASgIQhWyuxgRUmVnaXN0cnkuUmVnaXN0ZXJIAogBARInCgh3YXJuaW5ncxgQIAMoCUIVsrsYEVJlZ2lzdHJ5LlJlZ2lzdGVyGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX3BhY2thZ2VfZGlnZXN0QgkKB19hY3RpdmVCEAoOX2FscmVhZHlfdGhlcmUi8gQKCFRvb2xTcGVjEigKCGV4ZWN1dG9yGAEgASgLMhYuc2lnbmFsYm94LnYxLkV4ZWN1dG9yEhgKBWlucHV0GAIgASgMQgSguxgBSACIAQESGQoGb3V0cHV0GAMgASgMQgSguxgBSAGIAQESGQoRc2lkZV9lZmZlY3RfY2xhc3MYBCABKAkSEgoKc2NoZWR1bGluZxgFIAEoCRITCgtwZXJtaXNzaW9ucxgGIAMoCRISCgp0aW1lb3V0X21zGAcgASgDEhAKCGdyYWNlX21zGAggASgDEiYKBXJldHJ5GAkgASgLMhcuc2lnbmFsYm94LnYxLlRvb2xSZXRyeRIMCgRwdXJlGAogASgIEhQKDGNhY2hlX3R0bF9tcxgLIAEoAxIYChBvbl9pbmRldGVybWluYXRlGAwgASgJEjIKBmxpbWl0cxgNIAMoCzIiLnNpZ25hbGJveC52MS5Ub29sU3BlYy5MaW1pdHNFbnRyeRIPCgdzZWNyZXRzGA4gAygJEgsKA2VudhgPIAMoCRIVCg1uZXR3b3JrX2FsbG93GBAgAygJEjAKCmZpbGVzeXN0ZW0YESABKAsyHC5zaWduYWxib3gudjEuVG9vbEZpbGVzeXN0ZW0SDgoGZXZlbnRzGBIgAygJEhgKEGRlZmF1bHRfcG9saWNpZXMYEyADKAkSLgoJcGxhY2VtZW50GBQgASgLMhsuc2lnbmFsYm94LnYxLlRvb2xQbGFjZW1lbnQaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIICgZfaW5wdXRCCQoHX291dHB1dCKKAgoIRXhlY3V0b3ISDAoEdHlwZRgBIAEoCRIUCgdydW50aW1lGAIgASgJSACIAQESEgoFZW50cnkYAyABKAlIAYgBARISCgVpbWFnZRgEIAEoCUgCiAEBEhAKA21pbhgFIAEoBUgDiAEBEhMKBnJlc3VsdBgGIAEoCUgEiAEBEhMKBnNlcnZlchgHIAEoCUgFiAEBEhEKBHRvb2wYCCABKAlIBogBARISCgVhZ2VudBgJIAEoCUgHiAEBQgoKCF9ydW50aW1lQggKBl9lbnRyeUIICgZfaW1hZ2VCBgoEX21pbkIJCgdfcmVzdWx0QgkKB19zZXJ2ZXJCBwoFX3Rvb2xCCAoGX2FnZW50IlMKCVRvb2xSZXRyeRIQCghhdHRlbXB0cxgBIAEoBRIQCghzdHJhdGVneRgCIAEoCRISCgppbml0aWFsX21zGAMgASgDEg4KBm1heF9tcxgEIAEoAyItCg5Ub29sRmlsZXN5c3RlbRIMCgRyZWFkGAEgAygJEg0KBXdyaXRlGAIgAygJItwBCg1Ub29sUGxhY2VtZW50EjUKBW1hdGNoGAEgAygLMiYuc2lnbmFsYm94LnYxLlRvb2xQbGFjZW1lbnQuTWF0Y2hFbnRyeRI3CgZwcmVmZXIYAiADKAsyJy5zaWduYWxib3gudjEuVG9vbFBsYWNlbWVudC5QcmVmZXJFbnRyeRosCgpNYXRjaEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLQoLUHJlZmVyRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASK5AQoPUmVnaXN0ZXJSZXF1ZXN0EhYKCG1hbmlmZXN0GAEgASgMQgTIuxgBEisKDGNvbnRlbnRfdHlwZRgCIAEoCUIQ0rsYDGNvbnRlbnQtdHlwZUgAiAEBEhsKCGFjdGl2YXRlGAMgASgIQgTAuxgBSAGIAQESGgoHcGFja2FnZRgEIAEoCUIEwLsYAUgCiAEBQg8KDV9jb250ZW50X3R5cGVCCwoJX2FjdGl2YXRlQgoKCF9wYWNrYWdlIj0KEVB1dFBhY2thZ2VSZXF1ZXN0EigKBWZpbGVzGAEgAygLMhkuc2lnbmFsYm94LnYxLlBhY2thZ2VGaWxlIjYKC1BhY2thZ2VGaWxlEgwKBHBhdGgYASABKAkSDAoEbW9kZRgCIAEoCRILCgNyZWYYAyABKAkiRQoNU3RvcmVkUGFja2FnZRIOCgZkaWdlc3QYASABKAkSDQoFYnl0ZXMYAiABKAMSFQoNYWxyZWFkeV90aGVyZRgDIAEoCCIwCg9BY3RpdmF0ZVJlcXVlc3QSDAoEdG9vbBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJIiYKFkxpc3RBY3RpdmF0aW9uc1JlcXVlc3QSDAoEdG9vbBgBIAEoCSJyChdMaXN0QWN0aXZhdGlvbnNSZXNwb25zZRInCgVpdGVtcxgBIAMoCzIYLnNpZ25hbGJveC52MS5BY3RpdmF0aW9uEh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yIkMKCkFjdGl2YXRpb24SDAoEdG9vbBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEgoKAmF0GAMgASgJEgoKAmJ5GAQgASgJIkEKD1JvbGxCYWNrUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3ZlcnNpb24YAiABKAlIAIgBAUIKCghfdmVyc2lvbiIrCgpQaW5SZXF1ZXN0EgwKBHRvb2wYASABKAkSDwoHdmVyc2lvbhgCIAEoCSIcCgxVbnBpblJlcXVlc3QSDAoEdG9vbBgBIAEoCSJnCgdUb29sUGluEgwKBHRvb2wYASABKAkSGgoHdmVyc2lvbhgCIAEoCUIEqLsYAUgAiAEBEhIKCmNoYW5nZWRfYXQYAyABKAkSEgoKY2hhbmdlZF9ieRgEIAEoCUIKCghfdmVyc2lvbiJPCg9MaXN0UGluc1JlcXVlc3QSEgoFbGltaXQYASABKANIAIgBARITCgZjdXJzb3IYAiABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJoChBMaXN0UGluc1Jlc3BvbnNlEiQKBWl0ZW1zGAEgAygLMhUuc2lnbmFsYm94LnYxLlRvb2xQaW4SHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3IiWQoQRGVwcmVjYXRlUmVxdWVzdBIMCgR0b29sGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSFwoKZGVwcmVjYXRlZBgDIAEoCEgAiAEBQg0KC19kZXByZWNhdGVkIlMKEVF1YXJhbnRpbmVSZXF1ZXN0EgwKBHRvb2wYASABKAkSFAoHdmVyc2lvbhgCIAEoCUgAiAEBEg4KBnJlYXNvbhgDIAEoCUIKCghfdmVyc2lvbiJgCg5SZWxlYXNlUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3ZlcnNpb24YAiABKAlIAIgBARITCgZyZWFzb24YAyABKAlIAYgBAUIKCghfdmVyc2lvbkIJCgdfcmVhc29uIkQKElF1YXJhbnRpbmVSZXNwb25zZRIMCgR0b29sGAEgASgJEhAKCHZlcnNpb25zGAIgAygJEg4KBmRlbmllZBgDIAEoAyI/Cg1FbmFibGVSZXF1ZXN0EgwKBHRvb2wYASABKAkSFAoHcHJvamVjdBgCIAEoCUgAiAEBQgoKCF9wcm9qZWN0IkAKDkRpc2FibGVSZXF1ZXN0EgwKBHRvb2wYASABKAkSFAoHcHJvamVjdBgCIAEoCUgAiAEBQgoKCF9wcm9qZWN0ImUKC1Byb2plY3RUb29sEg8KB3Byb2plY3QYASABKAkSDAoEdG9vbBgCIAEoCRIPCgdlbmFibGVkGAMgASgIEhIKCmNoYW5nZWRfYXQYBCABKAkSEgoKY2hhbmdlZF9ieRgFIAEoCSJXChdMaXN0UHJvamVjdFRvb2xzUmVxdWVzdBISCgVsaW1pdBgBIAEoA0gAiAEBEhMKBmN1cnNvchgCIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInQKGExpc3RQcm9qZWN0VG9vbHNSZXNwb25zZRIoCgVpdGVtcxgBIAMoCzIZLnNpZ25hbGJveC52MS5Qcm9qZWN0VG9vbBIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvcjLFCwoIUmVnaXN0cnkSVwoIUmVnaXN0ZXISHS5zaWduYWxib3gudjEuUmVnaXN0ZXJSZXF1ZXN0Ghkuc2lnbmFsYm94LnYxLlRvb2xWZXJzaW9uIhGiuxgNUFVUIC92MS90b29scxJgCgpQdXRQYWNrYWdlEh8uc2lnbmFsYm94LnYxLlB1dFBhY2thZ2VSZXF1ZXN0Ghsuc2lnbmFsYm94LnYxLlN0b3JlZFBhY2thZ2UiFKK7GBBQVVQgL3YxL3BhY2thZ2VzEmEKCEFjdGl2YXRlEh0uc2lnbmFsYm94LnYxLkFjdGl2YXRlUmVxdWVzdBoSLnNpZ25hbGJveC52MS5Ub29sIiKiuxgeUE9TVCAvdjEvdG9vbHMve3Rvb2x9L2FjdGl2YXRlEoQBCg9MaXN0QWN0aXZhdGlvbnMSJC5zaWduYWxib3gudjEuTGlzdEFjdGl2YXRpb25zUmVxdWVzdBolLnNpZ25hbGJveC52MS5MaXN0QWN0aXZhdGlvbnNSZXNwb25zZSIkorsYIEdFVCAvdjEvdG9vbHMve3Rvb2x9L2FjdGl2YXRpb25zEmEKCFJvbGxCYWNrEh0uc2lnbmFsYm94LnYxLlJvbGxCYWNrUmVxdWVzdBoSLnNpZ25hbGJveC52MS5Ub29sIiKiuxgeUE9TVCAvdjEvdG9vbHMve3Rvb2x9L3JvbGxiYWNrElUKA1BpbhIYLnNpZ25hbGJveC52MS5QaW5SZXF1ZXN0GhUuc2lnbmFsYm94LnYxLlRvb2xQaW4iHaK7GBlQT1NUIC92MS90b29scy97dG9vbH0vcGluElsKBVVucGluEhouc2lnbmFsYm94LnYxLlVucGluUmVxdWVzdBoVLnNpZ25hbGJveC52MS5Ub29sUGluIh+iuxgbREVMRVRFIC92MS90b29scy97dG9vbH0vcGluEmEKCExpc3RQaW5zEh0uc2lnbmFsYm94LnYxLkxpc3RQaW5zUmVxdWVzdBoeLnNpZ25hbGJveC52MS5MaXN0UGluc1Jlc3BvbnNlIhaiuxgSR0VUIC92MS90b29sczpwaW5zEmsKCURlcHJlY2F0ZRIeLnNpZ25hbGJveC52MS5EZXByZWNhdGVSZXF1ZXN0Ghkuc2lnbmFsYm94LnYxLlRvb2xWZXJzaW9uIiOiuxgfUE9TVCAvdjEvdG9vbHMve3Rvb2x9L2RlcHJlY2F0ZRJ1CgpRdWFyYW50aW5lEh8uc2lnbmFsYm94LnYxLlF1YXJhbnRpbmVSZXF1ZXN0GiAuc2lnbmFsYm94LnYxLlF1YXJhbnRpbmVSZXNwb25zZSIkorsYIFBPU1QgL3YxL3Rvb2xzL3t0b29sfS9xdWFyYW50aW5lEmwKB1JlbGVhc2USHC5zaWduYWxib3gudjEuUmVsZWFzZVJlcXVlc3QaIC5zaWduYWxib3gudjEuUXVhcmFudGluZVJlc3BvbnNlIiGiuxgdUE9TVCAvdjEvdG9vbHMve3Rvb2x9L3JlbGVhc2USYgoGRW5hYmxlEhsuc2lnbmFsYm94LnYxLkVuYWJsZVJlcXVlc3QaGS5zaWduYWxib3gudjEuUHJvamVjdFRvb2wiIKK7GBxQT1NUIC92MS90b29scy97dG9vbH0vZW5hYmxlEmUKB0Rpc2FibGUSHC5zaWduYWxib3gudjEuRGlzYWJsZVJlcXVlc3QaGS5zaWduYWxib3gudjEuUHJvamVjdFRvb2wiIaK7GB1QT1NUIC92MS90b29scy97dG9vbH0vZGlzYWJsZRJ9ChBMaXN0UHJvamVjdFRvb2xzEiUuc2lnbmFsYm94LnYxLkxpc3RQcm9qZWN0VG9vbHNSZXF1ZXN0GiYuc2lnbmFsYm94LnYxLkxpc3RQcm9qZWN0VG9vbHNSZXNwb25zZSIaorsYFkdFVCAvdjEvdG9vbHM6cHJvamVjdHNiBnByb3RvMw", [file_signalbox_v1_options]);
+  fileDesc("ChtzaWduYWxib3gvdjEvcmVnaXN0cnkucHJvdG8SDHNpZ25hbGJveC52MSL5BAoEVG9vbBIMCgR0b29sGAEgASgJEiEKDmFjdGl2ZV92ZXJzaW9uGAIgASgJQgSouxgBSACIAQESEwoLZGVzY3JpcHRpb24YAyABKAkSGQoRc2lkZV9lZmZlY3RfY2xhc3MYBCABKAkSEAoIZXhlY3V0b3IYBSABKAkSDQoFb3duZXIYBiABKAkSEAoIY2F0ZWdvcnkYByABKAkSLgoGbGFiZWxzGAggAygLMh4uc2lnbmFsYm94LnYxLlRvb2wuTGFiZWxzRW50cnkSEAoIb3duZWRfYnkYCSABKAkSEgoKY3JlYXRlZF9hdBgKIAEoCRIpCgh2ZXJzaW9ucxgLIAMoCUIXsrsYE1Rvb2xSdW50aW1lLkdldFRvb2wSLQoHd29ya2VycxgMIAEoBUIXsrsYE1Rvb2xSdW50aW1lLkdldFRvb2xIAYgBARJICgd2ZXJzaW9uGA0gASgLMhkuc2lnbmFsYm94LnYxLlRvb2xWZXJzaW9uQheyuxgTVG9vbFJ1bnRpbWUuR2V0VG9vbEgCiAEBEigKBGZyb20YDiABKAlCFbK7GBFSZWdpc3RyeS5Sb2xsQmFja0gDiAEBEkoKB2JyZWFrZXIYDyABKAsyGy5zaWduYWxib3gudjEuQnJlYWtlclN0YXR1c0IXsrsYE1Rvb2xSdW50aW1lLkdldFRvb2xIBIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhEKD19hY3RpdmVfdmVyc2lvbkIKCghfd29ya2Vyc0IKCghfdmVyc2lvbkIHCgVfZnJvbUIKCghfYnJlYWtlciJeCg1CcmVha2VyU3RhdHVzEg0KBXN0YXRlGAEgASgJEhAKCGZhaWx1cmVzGAIgASgFEh0KCm9wZW5fdW50aWwYAyABKAlCBKi7GAFIAIgBAUINCgtfb3Blbl91bnRpbCKtBAoLVG9vbFZlcnNpb24SDAoEdG9vbBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg0KBW93bmVyGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhAKCGNhdGVnb3J5GAUgASgJEjUKBmxhYmVscxgGIAMoCzIlLnNpZ25hbGJveC52MS5Ub29sVmVyc2lvbi5MYWJlbHNFbnRyeRINCgV0cnVzdBgHIAEoCRIOCgZzdGF0dXMYCCABKAkSFwoPbWFuaWZlc3RfZGlnZXN0GAkgASgJEiEKDnBhY2thZ2VfZGlnZXN0GAogASgJQgSouxgBSACIAQESFAoMcHVibGlzaGVkX2F0GAsgASgJEhQKDHB1Ymxpc2hlZF9ieRgMIAEoCRIkCgRzcGVjGA0gASgLMhYuc2lnbmFsYm94LnYxLlRvb2xTcGVjEioKBmFjdGl2ZRgOIAEoCEIVsrsYEVJlZ2lzdHJ5LlJlZ2lzdGVySAGIAQESMQoNYWxyZWFkeV90aGVyZRgPIAEoCEIVsrsYEVJlZ2lzdHJ5LlJlZ2lzdGVySAKIAQESJwoId2FybmluZ3MYECADKAlCFbK7GBFSZWdpc3RyeS5SZWdpc3RlchotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhEKD19wYWNrYWdlX2RpZ2VzdEIJCgdfYWN0aXZlQhAKDl9hbHJlYWR5X3RoZXJlIrUFCghUb29sU3BlYxIoCghleGVjdXRvchgBIAEoCzIWLnNpZ25hbGJveC52MS5FeGVjdXRvchIYCgVpbnB1dBgCIAEoDEIEoLsYAUgAiAEBEhkKBm91dHB1dBgDIAEoDEIEoLsYAUgBiAEBEhkKEXNpZGVfZWZmZWN0X2NsYXNzGAQgASgJEhIKCnNjaGVkdWxpbmcYBSABKAkSEwoLcGVybWlzc2lvbnMYBiADKAkSEgoKdGltZW91dF9tcxgHIAEoAxIQCghncmFjZV9tcxgIIAEoAxImCgVyZXRyeRgJIAEoCzIXLnNpZ25hbGJveC52MS5Ub29sUmV0cnkSDAoEcHVyZRgKIAEoCBIUCgxjYWNoZV90dGxfbXMYCyABKAMSGAoQb25faW5kZXRlcm1pbmF0ZRgMIAEoCRIyCgZsaW1pdHMYDSADKAsyIi5zaWduYWxib3gudjEuVG9vbFNwZWMuTGltaXRzRW50cnkSDwoHc2VjcmV0cxgOIAMoCRILCgNlbnYYDyADKAkSFQoNbmV0d29ya19hbGxvdxgQIAMoCRIwCgpmaWxlc3lzdGVtGBEgASgLMhwuc2lnbmFsYm94LnYxLlRvb2xGaWxlc3lzdGVtEg4KBmV2ZW50cxgSIAMoCRIYChBkZWZhdWx0X3BvbGljaWVzGBMgAygJEi4KCXBsYWNlbWVudBgUIAEoCzIbLnNpZ25hbGJveC52MS5Ub29sUGxhY2VtZW50EjUKB2JyZWFrZXIYFSABKAsyGS5zaWduYWxib3gudjEuVG9vbEJyZWFrZXJCBKi7GAFIAogBARotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBQggKBl9pbnB1dEIJCgdfb3V0cHV0QgoKCF9icmVha2VyIooCCghFeGVjdXRvchIMCgR0eXBlGAEgASgJEhQKB3J1bnRpbWUYAiABKAlIAIgBARISCgVlbnRyeRgDIAEoCUgBiAEBEhIKBWltYWdlGAQgASgJSAKIAQESEAoDbWluGAUgASgFSAOIAQESEwoGcmVzdWx0GAYgASgJSASIAQESEwoGc2VydmVyGAcgASgJSAWIAQESEQoEdG9vbBgIIAEoCUgGiAEBEhIKBWFnZW50GAkgASgJSAeIAQFCCgoIX3J1bnRpbWVCCAoGX2VudHJ5QggKBl9pbWFnZUIGCgRfbWluQgkKB19yZXN1bHRCCQoHX3NlcnZlckIHCgVfdG9vbEIICgZfYWdlbnQidQoJVG9vbFJldHJ5EhAKCGF0dGVtcHRzGAEgASgFEhAKCHN0cmF0ZWd5GAIgASgJEhIKCmluaXRpYWxfbXMYAyABKAMSDgoGbWF4X21zGAQgASgDEg4KBmZhY3RvchgFIAEoBRIQCgh0aW1lb3V0cxgGIAEoCCI1CgtUb29sQnJlYWtlchIQCghmYWlsdXJlcxgBIAEoBRIUCgxjb29sX2Rvd25fbXMYAiABKAMiLQoOVG9vbEZpbGVzeXN0ZW0SDAoEcmVhZBgBIAMoCRINCgV3cml0ZRgCIAMoCSLcAQoNVG9vbFBsYWNlbWVudBI1CgVtYXRjaBgBIAMoCzImLnNpZ25hbGJveC52MS5Ub29sUGxhY2VtZW50Lk1hdGNoRW50cnkSNwoGcHJlZmVyGAIgAygLMicuc2lnbmFsYm94LnYxLlRvb2xQbGFjZW1lbnQuUHJlZmVyRW50cnkaLAoKTWF0Y2hFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi0KC1ByZWZlckVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiuQEKD1JlZ2lzdGVyUmVxdWVzdBIWCghtYW5pZmVzdBgBIAEoDEIEyLsYARIrCgxjb250ZW50X3R5cGUYAiABKAlCENK7GAxjb250ZW50LXR5cGVIAIgBARIbCghhY3RpdmF0ZRgDIAEoCEIEwLsYAUgBiAEBEhoKB3BhY2thZ2UYBCABKAlCBMC7GAFIAogBAUIPCg1fY29udGVudF90eXBlQgsKCV9hY3RpdmF0ZUIKCghfcGFja2FnZSI9ChFQdXRQYWNrYWdlUmVxdWVzdBIoCgVmaWxlcxgBIAMoCzIZLnNpZ25hbGJveC52MS5QYWNrYWdlRmlsZSI2CgtQYWNrYWdlRmlsZRIMCgRwYXRoGAEgASgJEgwKBG1vZGUYAiABKAkSCwoDcmVmGAMgASgJIkUKDVN0b3JlZFBhY2thZ2USDgoGZGlnZXN0GAEgASgJEg0KBWJ5dGVzGAIgASgDEhUKDWFscmVhZHlfdGhlcmUYAyABKAgiMAoPQWN0aXZhdGVSZXF1ZXN0EgwKBHRvb2wYASABKAkSDwoHdmVyc2lvbhgCIAEoCSImChZMaXN0QWN0aXZhdGlvbnNSZXF1ZXN0EgwKBHRvb2wYASABKAkicgoXTGlzdEFjdGl2YXRpb25zUmVzcG9uc2USJwoFaXRlbXMYASADKAsyGC5zaWduYWxib3gudjEuQWN0aXZhdGlvbhIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciJDCgpBY3RpdmF0aW9uEgwKBHRvb2wYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIKCgJhdBgDIAEoCRIKCgJieRgEIAEoCSJBCg9Sb2xsQmFja1JlcXVlc3QSDAoEdG9vbBgBIAEoCRIUCgd2ZXJzaW9uGAIgASgJSACIAQFCCgoIX3ZlcnNpb24iKwoKUGluUmVxdWVzdBIMCgR0b29sGAEgASgJEg8KB3ZlcnNpb24YAiABKAkiHAoMVW5waW5SZXF1ZXN0EgwKBHRvb2wYASABKAkiZwoHVG9vbFBpbhIMCgR0b29sGAEgASgJEhoKB3ZlcnNpb24YAiABKAlCBKi7GAFIAIgBARISCgpjaGFuZ2VkX2F0GAMgASgJEhIKCmNoYW5nZWRfYnkYBCABKAlCCgoIX3ZlcnNpb24iTwoPTGlzdFBpbnNSZXF1ZXN0EhIKBWxpbWl0GAEgASgDSACIAQESEwoGY3Vyc29yGAIgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiaAoQTGlzdFBpbnNSZXNwb25zZRIkCgVpdGVtcxgBIAMoCzIVLnNpZ25hbGJveC52MS5Ub29sUGluEh4KC25leHRfY3Vyc29yGAIgASgJQgSouxgBSACIAQFCDgoMX25leHRfY3Vyc29yIlkKEERlcHJlY2F0ZVJlcXVlc3QSDAoEdG9vbBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEhcKCmRlcHJlY2F0ZWQYAyABKAhIAIgBAUINCgtfZGVwcmVjYXRlZCJTChFRdWFyYW50aW5lUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3ZlcnNpb24YAiABKAlIAIgBARIOCgZyZWFzb24YAyABKAlCCgoIX3ZlcnNpb24iYAoOUmVsZWFzZVJlcXVlc3QSDAoEdG9vbBgBIAEoCRIUCgd2ZXJzaW9uGAIgASgJSACIAQESEwoGcmVhc29uGAMgASgJSAGIAQFCCgoIX3ZlcnNpb25CCQoHX3JlYXNvbiJEChJRdWFyYW50aW5lUmVzcG9uc2USDAoEdG9vbBgBIAEoCRIQCgh2ZXJzaW9ucxgCIAMoCRIOCgZkZW5pZWQYAyABKAMiPwoNRW5hYmxlUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3Byb2plY3QYAiABKAlIAIgBAUIKCghfcHJvamVjdCJACg5EaXNhYmxlUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3Byb2plY3QYAiABKAlIAIgBAUIKCghfcHJvamVjdCJlCgtQcm9qZWN0VG9vbBIPCgdwcm9qZWN0GAEgASgJEgwKBHRvb2wYAiABKAkSDwoHZW5hYmxlZBgDIAEoCBISCgpjaGFuZ2VkX2F0GAQgASgJEhIKCmNoYW5nZWRfYnkYBSABKAkiVwoXTGlzdFByb2plY3RUb29sc1JlcXVlc3QSEgoFbGltaXQYASABKANIAIgBARITCgZjdXJzb3IYAiABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ0ChhMaXN0UHJvamVjdFRvb2xzUmVzcG9uc2USKAoFaXRlbXMYASADKAsyGS5zaWduYWxib3gudjEuUHJvamVjdFRvb2wSHgoLbmV4dF9jdXJzb3IYAiABKAlCBKi7GAFIAIgBAUIOCgxfbmV4dF9jdXJzb3IyxQsKCFJlZ2lzdHJ5ElcKCFJlZ2lzdGVyEh0uc2lnbmFsYm94LnYxLlJlZ2lzdGVyUmVxdWVzdBoZLnNpZ25hbGJveC52MS5Ub29sVmVyc2lvbiIRorsYDVBVVCAvdjEvdG9vbHMSYAoKUHV0UGFja2FnZRIfLnNpZ25hbGJveC52MS5QdXRQYWNrYWdlUmVxdWVzdBobLnNpZ25hbGJveC52MS5TdG9yZWRQYWNrYWdlIhSiuxgQUFVUIC92MS9wYWNrYWdlcxJhCghBY3RpdmF0ZRIdLnNpZ25hbGJveC52MS5BY3RpdmF0ZVJlcXVlc3QaEi5zaWduYWxib3gudjEuVG9vbCIiorsYHlBPU1QgL3YxL3Rvb2xzL3t0b29sfS9hY3RpdmF0ZRKEAQoPTGlzdEFjdGl2YXRpb25zEiQuc2lnbmFsYm94LnYxLkxpc3RBY3RpdmF0aW9uc1JlcXVlc3QaJS5zaWduYWxib3gudjEuTGlzdEFjdGl2YXRpb25zUmVzcG9uc2UiJKK7GCBHRVQgL3YxL3Rvb2xzL3t0b29sfS9hY3RpdmF0aW9ucxJhCghSb2xsQmFjaxIdLnNpZ25hbGJveC52MS5Sb2xsQmFja1JlcXVlc3QaEi5zaWduYWxib3gudjEuVG9vbCIiorsYHlBPU1QgL3YxL3Rvb2xzL3t0b29sfS9yb2xsYmFjaxJVCgNQaW4SGC5zaWduYWxib3gudjEuUGluUmVxdWVzdBoVLnNpZ25hbGJveC52MS5Ub29sUGluIh2iuxgZUE9TVCAvdjEvdG9vbHMve3Rvb2x9L3BpbhJbCgVVbnBpbhIaLnNpZ25hbGJveC52MS5VbnBpblJlcXVlc3QaFS5zaWduYWxib3gudjEuVG9vbFBpbiIforsYG0RFTEVURSAvdjEvdG9vbHMve3Rvb2x9L3BpbhJhCghMaXN0UGlucxIdLnNpZ25hbGJveC52MS5MaXN0UGluc1JlcXVlc3QaHi5zaWduYWxib3gudjEuTGlzdFBpbnNSZXNwb25zZSIWorsYEkdFVCAvdjEvdG9vbHM6cGlucxJrCglEZXByZWNhdGUSHi5zaWduYWxib3gudjEuRGVwcmVjYXRlUmVxdWVzdBoZLnNpZ25hbGJveC52MS5Ub29sVmVyc2lvbiIjorsYH1BPU1QgL3YxL3Rvb2xzL3t0b29sfS9kZXByZWNhdGUSdQoKUXVhcmFudGluZRIfLnNpZ25hbGJveC52MS5RdWFyYW50aW5lUmVxdWVzdBogLnNpZ25hbGJveC52MS5RdWFyYW50aW5lUmVzcG9uc2UiJKK7GCBQT1NUIC92MS90b29scy97dG9vbH0vcXVhcmFudGluZRJsCgdSZWxlYXNlEhwuc2lnbmFsYm94LnYxLlJlbGVhc2VSZXF1ZXN0GiAuc2lnbmFsYm94LnYxLlF1YXJhbnRpbmVSZXNwb25zZSIhorsYHVBPU1QgL3YxL3Rvb2xzL3t0b29sfS9yZWxlYXNlEmIKBkVuYWJsZRIbLnNpZ25hbGJveC52MS5FbmFibGVSZXF1ZXN0Ghkuc2lnbmFsYm94LnYxLlByb2plY3RUb29sIiCiuxgcUE9TVCAvdjEvdG9vbHMve3Rvb2x9L2VuYWJsZRJlCgdEaXNhYmxlEhwuc2lnbmFsYm94LnYxLkRpc2FibGVSZXF1ZXN0Ghkuc2lnbmFsYm94LnYxLlByb2plY3RUb29sIiGiuxgdUE9TVCAvdjEvdG9vbHMve3Rvb2x9L2Rpc2FibGUSfQoQTGlzdFByb2plY3RUb29scxIlLnNpZ25hbGJveC52MS5MaXN0UHJvamVjdFRvb2xzUmVxdWVzdBomLnNpZ25hbGJveC52MS5MaXN0UHJvamVjdFRvb2xzUmVzcG9uc2UiGqK7GBZHRVQgL3YxL3Rvb2xzOnByb2plY3RzYgZwcm90bzM", [file_signalbox_v1_options]);
 
 /**
  * A tool: a name, and which version answers for it.
@@ -118,6 +118,13 @@ export type Tool = Message<"signalbox.v1.Tool"> & {
    * @generated from field: optional string from = 14;
    */
   from?: string | undefined;
+
+  /**
+   * Of the version that is shown, for the asking tenant, as the asked replica knows it.
+   *
+   * @generated from field: optional signalbox.v1.BreakerStatus breaker = 15;
+   */
+  breaker?: BreakerStatus | undefined;
 };
 
 /**
@@ -126,6 +133,41 @@ export type Tool = Message<"signalbox.v1.Tool"> & {
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
   messageDesc(file_signalbox_v1_registry, 0);
+
+/**
+ * Whether calls of a tool are refused at once, because it is down.
+ *
+ * @generated from message signalbox.v1.BreakerStatus
+ */
+export type BreakerStatus = Message<"signalbox.v1.BreakerStatus"> & {
+  /**
+   * `closed`, `open` (calls are refused) or `half_open` (one call tries the tool).
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * In a row.
+   *
+   * @generated from field: int32 failures = 2;
+   */
+  failures: number;
+
+  /**
+   * When it is tried again; absent while it is closed.
+   *
+   * @generated from field: optional string open_until = 3;
+   */
+  openUntil?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.BreakerStatus.
+ * Use `create(BreakerStatusSchema)` to create a new message.
+ */
+export const BreakerStatusSchema: GenMessage<BreakerStatus> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_registry, 1);
 
 /**
  * One immutable published version.
@@ -251,7 +293,7 @@ export type ToolVersion = Message<"signalbox.v1.ToolVersion"> & {
  * Use `create(ToolVersionSchema)` to create a new message.
  */
 export const ToolVersionSchema: GenMessage<ToolVersion> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 1);
+  messageDesc(file_signalbox_v1_registry, 2);
 
 /**
  * The contract of a version. Durations in milliseconds, sizes in bytes.
@@ -398,6 +440,13 @@ export type ToolSpec = Message<"signalbox.v1.ToolSpec"> & {
    * @generated from field: signalbox.v1.ToolPlacement placement = 20;
    */
   placement?: ToolPlacement | undefined;
+
+  /**
+   * When its calls are refused at once, because it is down; absent: never.
+   *
+   * @generated from field: optional signalbox.v1.ToolBreaker breaker = 21;
+   */
+  breaker?: ToolBreaker | undefined;
 };
 
 /**
@@ -405,7 +454,7 @@ export type ToolSpec = Message<"signalbox.v1.ToolSpec"> & {
  * Use `create(ToolSpecSchema)` to create a new message.
  */
 export const ToolSpecSchema: GenMessage<ToolSpec> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 2);
+  messageDesc(file_signalbox_v1_registry, 3);
 
 /**
  * What runs a tool; which fields are set depends on the type.
@@ -482,7 +531,7 @@ export type Executor = Message<"signalbox.v1.Executor"> & {
  * Use `create(ExecutorSchema)` to create a new message.
  */
 export const ExecutorSchema: GenMessage<Executor> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 3);
+  messageDesc(file_signalbox_v1_registry, 4);
 
 /**
  * When a tool is tried again.
@@ -517,6 +566,20 @@ export type ToolRetry = Message<"signalbox.v1.ToolRetry"> & {
    * @generated from field: int64 max_ms = 4;
    */
   maxMs: bigint;
+
+  /**
+   * By which an exponential wait grows.
+   *
+   * @generated from field: int32 factor = 5;
+   */
+  factor: number;
+
+  /**
+   * Whether a timeout is worth another attempt.
+   *
+   * @generated from field: bool timeouts = 6;
+   */
+  timeouts: boolean;
 };
 
 /**
@@ -524,7 +587,35 @@ export type ToolRetry = Message<"signalbox.v1.ToolRetry"> & {
  * Use `create(ToolRetrySchema)` to create a new message.
  */
 export const ToolRetrySchema: GenMessage<ToolRetry> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 4);
+  messageDesc(file_signalbox_v1_registry, 5);
+
+/**
+ * When calls of a tool are refused at once, because it is down.
+ *
+ * @generated from message signalbox.v1.ToolBreaker
+ */
+export type ToolBreaker = Message<"signalbox.v1.ToolBreaker"> & {
+  /**
+   * So many in a row open it.
+   *
+   * @generated from field: int32 failures = 1;
+   */
+  failures: number;
+
+  /**
+   * How long it stays open.
+   *
+   * @generated from field: int64 cool_down_ms = 2;
+   */
+  coolDownMs: bigint;
+};
+
+/**
+ * Describes the message signalbox.v1.ToolBreaker.
+ * Use `create(ToolBreakerSchema)` to create a new message.
+ */
+export const ToolBreakerSchema: GenMessage<ToolBreaker> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_registry, 6);
 
 /**
  * Paths that a tool may touch.
@@ -552,7 +643,7 @@ export type ToolFilesystem = Message<"signalbox.v1.ToolFilesystem"> & {
  * Use `create(ToolFilesystemSchema)` to create a new message.
  */
 export const ToolFilesystemSchema: GenMessage<ToolFilesystem> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 5);
+  messageDesc(file_signalbox_v1_registry, 7);
 
 /**
  * Where a tool runs.
@@ -580,7 +671,7 @@ export type ToolPlacement = Message<"signalbox.v1.ToolPlacement"> & {
  * Use `create(ToolPlacementSchema)` to create a new message.
  */
 export const ToolPlacementSchema: GenMessage<ToolPlacement> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 6);
+  messageDesc(file_signalbox_v1_registry, 8);
 
 /**
  * A version to publish.
@@ -622,7 +713,7 @@ export type RegisterRequest = Message<"signalbox.v1.RegisterRequest"> & {
  * Use `create(RegisterRequestSchema)` to create a new message.
  */
 export const RegisterRequestSchema: GenMessage<RegisterRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 7);
+  messageDesc(file_signalbox_v1_registry, 9);
 
 /**
  * A folder of stored files.
@@ -643,7 +734,7 @@ export type PutPackageRequest = Message<"signalbox.v1.PutPackageRequest"> & {
  * Use `create(PutPackageRequestSchema)` to create a new message.
  */
 export const PutPackageRequestSchema: GenMessage<PutPackageRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 8);
+  messageDesc(file_signalbox_v1_registry, 10);
 
 /**
  * One file of a package.
@@ -678,7 +769,7 @@ export type PackageFile = Message<"signalbox.v1.PackageFile"> & {
  * Use `create(PackageFileSchema)` to create a new message.
  */
 export const PackageFileSchema: GenMessage<PackageFile> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 9);
+  messageDesc(file_signalbox_v1_registry, 11);
 
 /**
  * A package in the store.
@@ -713,7 +804,7 @@ export type StoredPackage = Message<"signalbox.v1.StoredPackage"> & {
  * Use `create(StoredPackageSchema)` to create a new message.
  */
 export const StoredPackageSchema: GenMessage<StoredPackage> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 10);
+  messageDesc(file_signalbox_v1_registry, 12);
 
 /**
  * Which version is to answer.
@@ -741,7 +832,7 @@ export type ActivateRequest = Message<"signalbox.v1.ActivateRequest"> & {
  * Use `create(ActivateRequestSchema)` to create a new message.
  */
 export const ActivateRequestSchema: GenMessage<ActivateRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 11);
+  messageDesc(file_signalbox_v1_registry, 13);
 
 /**
  * Whose history to list.
@@ -762,7 +853,7 @@ export type ListActivationsRequest = Message<"signalbox.v1.ListActivationsReques
  * Use `create(ListActivationsRequestSchema)` to create a new message.
  */
 export const ListActivationsRequestSchema: GenMessage<ListActivationsRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 12);
+  messageDesc(file_signalbox_v1_registry, 14);
 
 /**
  * The newest choices of the active version; there is no second page.
@@ -790,7 +881,7 @@ export type ListActivationsResponse = Message<"signalbox.v1.ListActivationsRespo
  * Use `create(ListActivationsResponseSchema)` to create a new message.
  */
 export const ListActivationsResponseSchema: GenMessage<ListActivationsResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 13);
+  messageDesc(file_signalbox_v1_registry, 15);
 
 /**
  * One choice of the active version.
@@ -832,7 +923,7 @@ export type Activation = Message<"signalbox.v1.Activation"> & {
  * Use `create(ActivationSchema)` to create a new message.
  */
 export const ActivationSchema: GenMessage<Activation> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 14);
+  messageDesc(file_signalbox_v1_registry, 16);
 
 /**
  * Where to go back to.
@@ -860,7 +951,7 @@ export type RollBackRequest = Message<"signalbox.v1.RollBackRequest"> & {
  * Use `create(RollBackRequestSchema)` to create a new message.
  */
 export const RollBackRequestSchema: GenMessage<RollBackRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 15);
+  messageDesc(file_signalbox_v1_registry, 17);
 
 /**
  * A wish for callers that name no version.
@@ -888,7 +979,7 @@ export type PinRequest = Message<"signalbox.v1.PinRequest"> & {
  * Use `create(PinRequestSchema)` to create a new message.
  */
 export const PinRequestSchema: GenMessage<PinRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 16);
+  messageDesc(file_signalbox_v1_registry, 18);
 
 /**
  * Whose pin goes.
@@ -909,7 +1000,7 @@ export type UnpinRequest = Message<"signalbox.v1.UnpinRequest"> & {
  * Use `create(UnpinRequestSchema)` to create a new message.
  */
 export const UnpinRequestSchema: GenMessage<UnpinRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 17);
+  messageDesc(file_signalbox_v1_registry, 19);
 
 /**
  * A tenant's wish for callers that name no version.
@@ -951,7 +1042,7 @@ export type ToolPin = Message<"signalbox.v1.ToolPin"> & {
  * Use `create(ToolPinSchema)` to create a new message.
  */
 export const ToolPinSchema: GenMessage<ToolPin> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 18);
+  messageDesc(file_signalbox_v1_registry, 20);
 
 /**
  * Which page of pins.
@@ -979,7 +1070,7 @@ export type ListPinsRequest = Message<"signalbox.v1.ListPinsRequest"> & {
  * Use `create(ListPinsRequestSchema)` to create a new message.
  */
 export const ListPinsRequestSchema: GenMessage<ListPinsRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 19);
+  messageDesc(file_signalbox_v1_registry, 21);
 
 /**
  * A page of pins.
@@ -1007,7 +1098,7 @@ export type ListPinsResponse = Message<"signalbox.v1.ListPinsResponse"> & {
  * Use `create(ListPinsResponseSchema)` to create a new message.
  */
 export const ListPinsResponseSchema: GenMessage<ListPinsResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 20);
+  messageDesc(file_signalbox_v1_registry, 22);
 
 /**
  * Which version to mark.
@@ -1042,7 +1133,7 @@ export type DeprecateRequest = Message<"signalbox.v1.DeprecateRequest"> & {
  * Use `create(DeprecateRequestSchema)` to create a new message.
  */
 export const DeprecateRequestSchema: GenMessage<DeprecateRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 21);
+  messageDesc(file_signalbox_v1_registry, 23);
 
 /**
  * What to stop.
@@ -1077,7 +1168,7 @@ export type QuarantineRequest = Message<"signalbox.v1.QuarantineRequest"> & {
  * Use `create(QuarantineRequestSchema)` to create a new message.
  */
 export const QuarantineRequestSchema: GenMessage<QuarantineRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 22);
+  messageDesc(file_signalbox_v1_registry, 24);
 
 /**
  * What to let go on.
@@ -1112,7 +1203,7 @@ export type ReleaseRequest = Message<"signalbox.v1.ReleaseRequest"> & {
  * Use `create(ReleaseRequestSchema)` to create a new message.
  */
 export const ReleaseRequestSchema: GenMessage<ReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 23);
+  messageDesc(file_signalbox_v1_registry, 25);
 
 /**
  * What a quarantine, or its end, came to.
@@ -1147,7 +1238,7 @@ export type QuarantineResponse = Message<"signalbox.v1.QuarantineResponse"> & {
  * Use `create(QuarantineResponseSchema)` to create a new message.
  */
 export const QuarantineResponseSchema: GenMessage<QuarantineResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 24);
+  messageDesc(file_signalbox_v1_registry, 26);
 
 /**
  * What a project may use again.
@@ -1175,7 +1266,7 @@ export type EnableRequest = Message<"signalbox.v1.EnableRequest"> & {
  * Use `create(EnableRequestSchema)` to create a new message.
  */
 export const EnableRequestSchema: GenMessage<EnableRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 25);
+  messageDesc(file_signalbox_v1_registry, 27);
 
 /**
  * What a project may not use.
@@ -1203,7 +1294,7 @@ export type DisableRequest = Message<"signalbox.v1.DisableRequest"> & {
  * Use `create(DisableRequestSchema)` to create a new message.
  */
 export const DisableRequestSchema: GenMessage<DisableRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 26);
+  messageDesc(file_signalbox_v1_registry, 28);
 
 /**
  * Whether a project may use a tool.
@@ -1252,7 +1343,7 @@ export type ProjectTool = Message<"signalbox.v1.ProjectTool"> & {
  * Use `create(ProjectToolSchema)` to create a new message.
  */
 export const ProjectToolSchema: GenMessage<ProjectTool> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 27);
+  messageDesc(file_signalbox_v1_registry, 29);
 
 /**
  * Which page.
@@ -1280,7 +1371,7 @@ export type ListProjectToolsRequest = Message<"signalbox.v1.ListProjectToolsRequ
  * Use `create(ListProjectToolsRequestSchema)` to create a new message.
  */
 export const ListProjectToolsRequestSchema: GenMessage<ListProjectToolsRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 28);
+  messageDesc(file_signalbox_v1_registry, 30);
 
 /**
  * A page of tools that were enabled or disabled for projects.
@@ -1308,7 +1399,7 @@ export type ListProjectToolsResponse = Message<"signalbox.v1.ListProjectToolsRes
  * Use `create(ListProjectToolsResponseSchema)` to create a new message.
  */
 export const ListProjectToolsResponseSchema: GenMessage<ListProjectToolsResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_registry, 29);
+  messageDesc(file_signalbox_v1_registry, 31);
 
 /**
  * Administers tools. Send the metadata `authorization: Bearer <key>` with every rpc.

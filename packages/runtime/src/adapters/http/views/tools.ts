@@ -1,6 +1,6 @@
 // Tools and their versions as callers see them.
 import { iso } from "../../../call/view.ts";
-import type { Activation, ProjectTool, ToolPin, ToolRecord, ToolSpec, ToolVersion } from "../../../registry/types.ts";
+import type { Activation, BreakerPolicy, ProjectTool, ToolPin, ToolRecord, ToolSpec, ToolVersion } from "../../../registry/types.ts";
 import type { ToolView } from "../../../service.ts";
 
 export function toolView(record: ToolRecord): Record<string, unknown> {
@@ -53,7 +53,10 @@ function specView(spec: ToolSpec): Record<string, unknown> {
       strategy: spec.retry.strategy,
       initial_ms: spec.retry.initialMs,
       max_ms: spec.retry.maxMs,
+      factor: spec.retry.factor ?? 2,
+      timeouts: spec.retry.timeouts ?? false,
     },
+    breaker: breakerRuleView(spec.breaker ?? null),
     pure: spec.pure,
     cache_ttl_ms: spec.cacheTtlMs,
     on_indeterminate: spec.onIndeterminate,
@@ -68,12 +71,17 @@ function specView(spec: ToolSpec): Record<string, unknown> {
   };
 }
 
+function breakerRuleView(rule: BreakerPolicy | null): Record<string, unknown> | null {
+  return rule === null ? null : { failures: rule.failures, cool_down_ms: rule.coolDownMs };
+}
+
 /** The tool, all its versions' names, and one version whole. */
 export function toolDetailView(view: ToolView): Record<string, unknown> {
   return {
     ...toolView(view.record),
     versions: view.versions,
     workers: view.workers,
+    breaker: { state: view.breaker.state, failures: view.breaker.failures, open_until: view.breaker.openUntil === null ? null : iso(view.breaker.openUntil) },
     version: versionView(view.version),
   };
 }

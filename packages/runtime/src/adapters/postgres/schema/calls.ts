@@ -75,6 +75,7 @@ export const callTables: readonly string[] = [
     files_json TEXT COLLATE "C" NOT NULL DEFAULT '[]',
     cache_key TEXT COLLATE "C",
     cached_from TEXT COLLATE "C",
+    retry_json TEXT COLLATE "C",
     lane TEXT COLLATE "C" NOT NULL,
     class_offset BIGINT NOT NULL,
     first_tag DOUBLE PRECISION NOT NULL,

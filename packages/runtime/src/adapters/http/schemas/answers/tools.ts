@@ -57,7 +57,13 @@ const spec = z
       strategy: z.enum(["fixed", "linear", "exponential"]),
       initial_ms: count,
       max_ms: count,
+      factor: count.describe("By which an exponential wait grows"),
+      timeouts: z.boolean().describe("Whether a timeout is worth another attempt"),
     }),
+    breaker: z
+      .strictObject({ failures: count.describe("So many in a row open it"), cool_down_ms: count.describe("How long it stays open") })
+      .nullable()
+      .describe("When calls of the tool are refused at once, because it is down; null: never"),
     pure: z.boolean(),
     cache_ttl_ms: count,
     on_indeterminate: z.enum(["ask", "fail"]),
@@ -106,6 +112,13 @@ export const toolDetail = z
     ...toolFields,
     versions: texts.describe("All versions"),
     workers: count.describe("Workers connected now that serve the shown version"),
+    breaker: z
+      .strictObject({
+        state: z.enum(["closed", "open", "half_open"]).describe("`open`: calls are refused; `half_open`: one call tries the tool"),
+        failures: count.describe("In a row"),
+        open_until: at.nullable().describe("When it is tried again; null while it is closed"),
+      })
+      .describe("Of the shown version, for the asking tenant, as this replica knows it"),
     version: toolVersion.describe("The shown version"),
   })
   .meta({ id: "ToolDetail", description: "A tool with one version whole" });
