@@ -158,8 +158,8 @@ class Client(Transport):
         policy_error, integrity_violation, approval_denied, approval_expired, tool_not_found,
         project_not_found, idempotency_conflict, conflict, payload_too_large, resource_exceeded, tool_error,
         rate_limited, quota_exceeded, queue_full, internal, lease_expired, indeterminate, worker_rejected,
-        invalid_output, sandbox_unavailable, no_handler, capacity_exhausted, draining, ledger_unavailable,
-        timeout.
+        invalid_output, sandbox_unavailable, no_handler, capacity_exhausted, breaker_open, draining,
+        ledger_unavailable, timeout.
         """
         body: Dict[str, Any] = {"tool": tool, "input": input}
         body.update(given({
@@ -244,8 +244,8 @@ class Client(Transport):
         policy_error, integrity_violation, approval_denied, approval_expired, tool_not_found,
         project_not_found, idempotency_conflict, conflict, payload_too_large, resource_exceeded, tool_error,
         rate_limited, quota_exceeded, queue_full, internal, lease_expired, indeterminate, worker_rejected,
-        invalid_output, sandbox_unavailable, no_handler, capacity_exhausted, draining, ledger_unavailable,
-        timeout.
+        invalid_output, sandbox_unavailable, no_handler, capacity_exhausted, breaker_open, draining,
+        ledger_unavailable, timeout.
         """
         body: Dict[str, Any] = {"tool": tool, "input": input}
         body.update(given({

@@ -1,6 +1,7 @@
 // The rows about nobody being there to do it, and about a runtime that is in trouble itself.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { ToolError } from "@signalbox/worker";
 import { addTenant } from "../../support/tenants.ts";
 import type { ErrorCase } from "./case.ts";
 
@@ -32,6 +33,21 @@ export const routingCases: readonly ErrorCase[] = [
       world.gates.open(gate);
       await holder;
       return answer;
+    },
+  },
+  {
+    code: "breaker_open",
+    when: "the tool has failed too often",
+    ...unavailable,
+    details: { version: "1.0.0" },
+    retryAfter: "60",
+    async reach(world) {
+      const down = (): never => {
+        throw new ToolError("down", "the shop is closed", { retryable: true });
+      };
+      const tool = await world.tool("down", { breaker: { failures: 1, cool_down: "1m" } }, down);
+      await world.admin.invoke({ tool, input: {} });
+      return world.admin.invoke({ tool, input: {} });
     },
   },
   {

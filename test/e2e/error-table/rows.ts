@@ -24,5 +24,4 @@ export const allCases: readonly ErrorCase[] = [...commonCases, ...extremeCases];
 /** Why nothing can be answered with it. A source that says it all the same fails the test of this table. */
 export const unreached: Readonly<Partial<Record<ErrorCode, string>>> = {
   worker_not_found: "no route names a worker: they are listed",
-  breaker_open: "no tool or worker is taken out after failures",
 };

@@ -195,6 +195,21 @@ describe("manifests", () => {
     expect(outcome.ok && outcome.spec.retry).toMatchObject({ initialMs: 2_000, maxMs: 120_000 });
   });
 
+  test("retryFactor holds where a manifest says nothing of it", () => {
+    const outcome = readManifest(manifest({ spec: { retry: { attempts: 2 } } }));
+    expect(outcome.ok && outcome.spec.retry.factor).toBe(2);
+  });
+
+  test("breakerFailures and breakerCoolDownMs hold where a breaker says nothing of them", () => {
+    const outcome = readManifest(manifest({ spec: { breaker: {} } }));
+    expect(outcome.ok && outcome.spec.breaker).toEqual({ failures: 5, coolDownMs: 30_000 });
+  });
+
+  test("breakerCoolDownMsMin: 100 ms is taken, 99 ms are not", () => {
+    expect(readManifest(manifest({ spec: { breaker: { cool_down: "100ms" } } })).ok).toBe(true);
+    expect(readManifest(manifest({ spec: { breaker: { cool_down: "99ms" } } })).ok).toBe(false);
+  });
+
   test("runTimeoutMs and graceMs hold where a manifest says nothing of them", () => {
     const outcome = readManifest(manifest({}));
     expect(outcome.ok && [outcome.spec.timeoutMs, outcome.spec.graceMs]).toEqual([30_000, 5_000]);

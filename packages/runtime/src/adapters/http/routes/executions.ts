@@ -133,6 +133,7 @@ const invokeOperation: Operation = {
     "sandbox_unavailable",
     "no_handler",
     "capacity_exhausted",
+    "breaker_open",
     "approval_denied",
     "approval_expired",
     "timeout",
