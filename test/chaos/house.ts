@@ -54,7 +54,7 @@ export async function openHouse(story: Story, bin: string): Promise<House> {
   };
   try {
     for (let number = 0; number < story.replicas; number++) {
-      const replica = await startReplica({ args: store.argsOf(number), cwd: folder, bin });
+      const replica = await startReplica({ args: store.argsOf(number), env: store.env, cwd: folder, bin });
       replicas.push(replica);
       // One after the other: the first one makes the tables and the keys.
       await replica.ready(readyMsMax);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { noPostgres } from "../support/postgres.ts";
 import { isGood, jsonLine, table } from "./report.ts";
 import { runStory } from "./run.ts";
 import { stories } from "./stories.ts";
@@ -66,6 +67,7 @@ function readArgs(args: readonly string[]): Chosen | string {
     const chosen = stories.filter(({ name, ledger }) => (values.story === undefined ? ledger === "sqlite" : name === values.story));
     const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
     const seed = Number(values.seed ?? Date.now() % 2 ** 31);
+    if (noPostgres !== undefined && chosen.some(({ ledger }) => ledger === "postgres")) throw new Error(noPostgres);
     if (chosen.length === 0) throw new Error(`there is no story "${values.story}"`);
     if (!Number.isSafeInteger(seed) || !(seconds === undefined || seconds > 0)) throw new Error("--seconds and --seed take numbers");
     if (!existsSync(join(root, "packages/runtime/dist/cli/main.js"))) throw new Error("this runs the built runtime: run `npm run build` first");

@@ -25,7 +25,16 @@ const pageItems = 100;
 const openStates = ["queued", "dispatched", "running"];
 
 export async function runStory(story: Story, options: RunOptions): Promise<Report> {
-  const house = await openHouse(story, options.bin);
+  // A database that ends is waited for, and does not keep this process by itself.
+  const staying = setInterval(() => undefined, 60_000);
+  try {
+    return await playIn(await openHouse(story, options.bin), story, options);
+  } finally {
+    clearInterval(staying);
+  }
+}
+
+async function playIn(house: House, story: Story, options: RunOptions): Promise<Report> {
   try {
     const { seed, seconds, note } = options;
     const plan = planOf(story, seed, seconds * 1_000);

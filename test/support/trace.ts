@@ -69,15 +69,20 @@ export async function readTrace(dataDir: string): Promise<Trace> {
   const auditKey = Buffer.from(readFileSync(join(dataDir, "audit.key"), "utf8").trim(), "hex");
   const ledger = new SqliteLedger({ path: join(dataDir, "ledger.db"), auditKey, lane: "trace", now: Date.now });
   try {
-    const calls: CallTrace[] = [];
-    for (const { tenant } of await ledger.tenants()) calls.push(...(await callsOf(ledger, tenant)));
-    const { problems } = await ledger.verifyAudit();
-    const groupBy = ["tenant", "project", "tool"] as const;
-    const usage = await all((cursor) => ledger.usage({ tenant: null, groupBy }, rowsMax, cursor));
-    return { calls, usage, auditProblems: problems.map(({ lane, seq, kind }) => `${lane}#${seq} ${kind}`) };
+    return await traceOf(ledger);
   } finally {
     await ledger.close();
   }
+}
+
+/** Of a ledger that nobody else writes meanwhile. */
+export async function traceOf(ledger: Ledger): Promise<Trace> {
+  const calls: CallTrace[] = [];
+  for (const { tenant } of await ledger.tenants()) calls.push(...(await callsOf(ledger, tenant)));
+  const { problems } = await ledger.verifyAudit();
+  const groupBy = ["tenant", "project", "tool"] as const;
+  const usage = await all((cursor) => ledger.usage({ tenant: null, groupBy }, rowsMax, cursor));
+  return { calls, usage, auditProblems: problems.map(({ lane, seq, kind }) => `${lane}#${seq} ${kind}`) };
 }
 
 async function callsOf(ledger: Ledger, tenant: string): Promise<CallTrace[]> {
