@@ -14,6 +14,9 @@ const badInput = "test/e2e/bad-input.test.ts";
 const reports = "test/e2e/reports-audit.test.ts";
 const approvals = "test/e2e/reports-approvals.test.ts";
 const isolation = "test/isolation/fuzz.test.ts";
+const fairLine = "packages/runtime/src/schedule/fair-line.test.ts";
+const fairHub = "packages/runtime/src/dispatch/fair.test.ts";
+const choice = "packages/runtime/src/dispatch/choose.test.ts";
 const garbage = "test/e2e/garbage-worker.test.ts";
 
 export const cases: Readonly<Record<string, readonly Place[]>> = {
@@ -73,6 +76,33 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "QT-01": [[rates, "QT-01: three a day: the fourth is refused until the day turns"]],
   "QT-02": [[rates, "QT-02: two at once: the third waits and is not refused"]],
 
+  "SCH-01": [
+    [fairLine, "SCH-01: a weighs 5, b and c 1"],
+    [fairHub, "SCH-01 through the hub"],
+  ],
+  "SCH-02": [[fairLine, "SCH-02: a weighs 2, b 1"]],
+  "SCH-06": [
+    [fairLine, "SCH-06: within one tenant the sooner class goes first"],
+    [fairHub, "SCH-06 through the hub"],
+  ],
+  "SCH-07": [[fairLine, "SCH-07: a batch call that has waited for a minute"]],
+  "SCH-08": [[fairHub, "SCH-08: one slow call at once"]],
+  "SCH-10": [[rates, "SCH-10: a full queue is told first"]],
+  "SCH-12": [["test/e2e/boxes-lifecycle.test.ts", "SCH-12: without boxes everything for a box"]],
+  "SCH-13": [
+    ["packages/runtime/src/schedule/fair-restart.test.ts", "SCH-13: five wait and two run"],
+    [fairHub, "SCH-13: after a restart with two that run"],
+  ],
+  "SCH-15": [
+    [fairLine, "ten thousand of a, and one of b"],
+    [fairLine, "and the fourth at the latest"],
+    [fairHub, "SCH-15 through the hub"],
+  ],
+
+  "WRK-01": [[choice, "WRK-01: who has run the code before"]],
+  "WRK-02": [["packages/runtime/src/corridor/boxes.test.ts", "WRK-02: a floor of gVisor"]],
+  "WRK-03": [[choice, "WRK-03: who has the memory"]],
+
   "AUD-02": [[audit, "AUD-02: one flipped byte of one row"]],
   "AUD-05": [[audit, "AUD-05: a chain that was recomputed without the key is reported"]],
   "AUD-06": [[reports, "AUD-06: without the key of its audit a runtime does not start"]],
@@ -94,6 +124,8 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "report 124": [[badInput, "report 124: a schema of 100 000 levels is not registered"]],
   "report 125": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
   "report 127": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
+  "report 208": [[fairLine, "report 208: a thousand calls over five hundred keys"]],
+  "report 210": [[fairHub, "report 210: a tenant of slow calls"]],
   "report 215": [[isolation, "reports 215, 218 and 219: nothing of one tenant is met at another"]],
   "report 218": [
     ["test/isolation/no-oracle.test.ts", "API-14, report 218: another tenant's, and nobody's"],

@@ -19,13 +19,13 @@ async function start(options: StackOptions): Promise<Stack> {
 const javascript = (code: string) => ({ tool: "code.run", input: { language: "javascript", code } });
 const python = (code: string) => ({ tool: "code.run", input: { language: "python", code } });
 
-test("without boxes everything for a box is refused at once, and what needs none works", async () => {
+test("SCH-12: without boxes everything for a box is refused at once, and what needs none works", async () => {
   const { admin } = await start({ boxes: 0 });
   const startedAt = performance.now();
   const { status, body } = await admin.invoke(javascript("1"));
   expect([status, body.error]).toMatchObject([
     503,
-    { code: "sandbox_unavailable", details: { required_rank: 40, backends: [], able: ["wasm"] } },
+    { code: "sandbox_unavailable", details: { reason: "no_capable_worker", required_rank: 40, backends: [], able: ["wasm"] } },
   ]);
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect((await admin.invoke(python("1"))).body.error?.details).toMatchObject({ required_rank: 10 });

@@ -45,6 +45,9 @@ export interface WorkerSays {
   /** Tool → max concurrency, all of version 1.0.0. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly inFlight?: readonly InFlight[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly backends?: readonly string[];
+  readonly freeMemoryBytes?: number;
 }
 
 type Commit = Extract<HubOutput, { type: "commit" }>;
@@ -191,11 +194,12 @@ export function register(workerId: string, says: WorkerSays = {}): Extract<Worke
     incarnation: says.incarnation ?? "i1",
     imageDigest: says.imageDigest ?? "",
     pool: "",
-    labels: {},
+    labels: says.labels ?? {},
     handlers: Object.entries(tools).map(([tool, maxConcurrency]) => ({ tool, version: "1.0.0", maxConcurrency, descriptorHash: "" })),
-    backends: [],
+    backends: says.backends ?? [],
     capacity: says.capacity ?? 10,
     inFlight: says.inFlight ?? [],
+    ...(says.freeMemoryBytes === undefined ? {} : { freeMemoryBytes: says.freeMemoryBytes }),
   };
 }
 

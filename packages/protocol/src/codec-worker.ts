@@ -68,6 +68,7 @@ export function toWorkerFrame(message: Exclude<WorkerMessage, Malformed>): Worke
           $typeName: "signalbox.v1.Heartbeat",
           load: message.load,
           inFlight: message.inFlight.map(writeInFlight),
+          ...writeFreeMemory(message),
         },
       };
     case "accepted":
@@ -178,6 +179,7 @@ function writeRegister(message: Register): wire.Register {
     backends: [...message.backends],
     capacity: message.capacity,
     inFlight: message.inFlight.map(writeInFlight),
+    ...writeFreeMemory(message),
   };
 }
 
@@ -202,11 +204,20 @@ function readRegister(message: wire.Register): Register {
     ),
     capacity: integerOf("capacity", message.capacity, 1, limits.workerCapacityMax),
     inFlight: readInFlight(message.inFlight),
+    ...readFreeMemory(message),
   };
 }
 
 function readHeartbeat(message: wire.Heartbeat): Heartbeat {
-  return { type: "heartbeat", load: decimalOf("load", message.load, 1), inFlight: readInFlight(message.inFlight) };
+  return { type: "heartbeat", load: decimalOf("load", message.load, 1), inFlight: readInFlight(message.inFlight), ...readFreeMemory(message) };
+}
+
+function writeFreeMemory({ freeMemoryBytes }: Pick<Heartbeat, "freeMemoryBytes">): { freeMemoryBytes?: bigint } {
+  return freeMemoryBytes === undefined ? {} : { freeMemoryBytes: BigInt(freeMemoryBytes) };
+}
+
+function readFreeMemory({ freeMemoryBytes }: Pick<wire.Heartbeat, "freeMemoryBytes">): Pick<Heartbeat, "freeMemoryBytes"> {
+  return freeMemoryBytes === undefined ? {} : { freeMemoryBytes: integerOf("free_memory_bytes", freeMemoryBytes, 0, Number.MAX_SAFE_INTEGER) };
 }
 
 function writeInFlight(call: InFlight): wire.InFlight {

@@ -49,6 +49,8 @@ const workerMessages: readonly WorkerMessage[] = [
   register,
   { type: "heartbeat", load: 0.25, inFlight: [{ ...lease, state: "running" }] },
   { type: "heartbeat", load: 0, inFlight: [] },
+  { ...register, freeMemoryBytes: 0 },
+  { type: "heartbeat", load: 0, inFlight: [], freeMemoryBytes: Number.MAX_SAFE_INTEGER },
   { type: "accepted", ...lease },
   { type: "started", ...lease },
   { type: "output", ...lease, seq: 1, channel: "stdout", chunk: bytes(0, 255, 10) },

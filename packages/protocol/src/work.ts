@@ -56,12 +56,15 @@ export interface Register {
   /** Calls the worker runs at once, over all handlers. */
   readonly capacity: number;
   readonly inFlight: readonly InFlight[];
+  /** Memory that calls could still use where the worker runs; absent = it does not say. */
+  readonly freeMemoryBytes?: number;
 }
 export interface Heartbeat {
   readonly type: "heartbeat";
   /** 0 (idle) to 1 (full). */
   readonly load: number;
   readonly inFlight: readonly InFlight[];
+  readonly freeMemoryBytes?: number;
 }
 export interface Accepted extends Lease {
   readonly type: "accepted";

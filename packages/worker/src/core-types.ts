@@ -30,6 +30,8 @@ export interface WorkerCoreConfig {
   readonly imageDigest?: string;
   /** Isolation backends; calls that bring a box may then be of any tool. */
   readonly backends?: readonly string[];
+  /** Asked before every Register and heartbeat. */
+  readonly freeMemoryBytes?: () => number;
 }
 
 /** How user code ended; whether that means "cancelled" is for the core to say. */

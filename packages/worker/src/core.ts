@@ -171,6 +171,7 @@ function registerOf(config: WorkerCoreConfig, calls: readonly InFlight[]): Regis
     backends: config.backends ?? [],
     capacity: config.capacity,
     inFlight: calls,
+    ...freeMemory(config),
   };
 }
 
@@ -234,7 +235,12 @@ function beat(state: CoreState, nowMs: number): void {
     type: "heartbeat",
     load: Math.min(1, state.live.size / state.config.capacity),
     inFlight: inFlight(state),
+    ...freeMemory(state.config),
   });
+}
+
+function freeMemory({ freeMemoryBytes }: WorkerCoreConfig): Pick<Register, "freeMemoryBytes"> {
+  return freeMemoryBytes === undefined ? {} : { freeMemoryBytes: freeMemoryBytes() };
 }
 
 function drain(state: CoreState): void {

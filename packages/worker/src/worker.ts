@@ -31,6 +31,8 @@ export interface WorkerOptions {
   readonly pool?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly imageDigest?: string;
+  /** Bytes of memory that calls could still use here, a whole number; the runtime prefers workers that have enough. */
+  readonly freeMemoryBytes?: () => number;
   /** Isolation backends that this worker offers, and what runs a call in one of them. */
   readonly boxes?: BoxRunner;
   /** How long calls may still take once the worker leaves; 30 s by default. */
@@ -143,7 +145,7 @@ export class Worker {
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const { wallMs, randomBytes } = this.#world;
-    const { capacity = capacityDefault, workerId, pool, labels, imageDigest, boxes } = this.#options;
+    const { capacity = capacityDefault, workerId, pool, labels, imageDigest, freeMemoryBytes, boxes } = this.#options;
     this.#core = createWorkerCore({
       workerId: workerId ?? makeId("wrk", wallMs(), randomBytes(10)),
       incarnation: makeId("inc", wallMs(), randomBytes(10)),
@@ -152,6 +154,7 @@ export class Worker {
       ...(pool === undefined ? {} : { pool }),
       ...(labels === undefined ? {} : { labels }),
       ...(imageDigest === undefined ? {} : { imageDigest }),
+      ...(freeMemoryBytes === undefined ? {} : { freeMemoryBytes }),
       ...(boxes === undefined ? {} : { backends: boxes.backends }),
     });
     const leave = (): void => this.#drain();

@@ -90,6 +90,7 @@ export async function startBoxWorker(options: BoxWorkerOptions): Promise<BoxWork
     capacity: options.capacity,
     log: options.log,
     pool: "sandbox",
+    freeMemoryBytes: () => process.availableMemory(),
     ...(options.workerId === undefined ? {} : { workerId: options.workerId }),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.insecure === undefined ? {} : { insecure: options.insecure }),

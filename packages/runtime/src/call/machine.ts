@@ -95,7 +95,7 @@ export type Happening =
       readonly handlerKnown: boolean;
       readonly mayExpireLeases: boolean;
       /** It waited because so many calls of its tenant or project worked already; absent = it did not. */
-      readonly capped?: boolean;
+      readonly capped?: "quota" | "tool" | undefined;
       readonly mayRetry?: boolean;
     }
   | {

@@ -34,6 +34,20 @@ describe("the queue's deadline", () => {
     expect(outline(outcome.effects)).toEqual(["event:failed", "audit", "tell"]);
   });
 
+  test.each([
+    ["quota", { quota: "concurrent_executions" }],
+    ["tool", { limit: "concurrent_calls" }],
+  ] as const)("held back by a cap, of a %s: its details name it", (capped, named) => {
+    const { error } = play(admitted(unsafe), look({ capped }), 30_000).live.call;
+    expect(error).toEqual({
+      code: "capacity_exhausted",
+      message: "as many calls as may work at once were at work until the queue deadline",
+      type: error?.type,
+      retryable: true,
+      details: { tool: "pay", version: "1.0.0", ...named },
+    });
+  });
+
   test("no box is there any more: sandbox_unavailable, and no routing outcome", () => {
     const live = admitted({ executor: "sandbox", sandbox: "native", boxJson: "{}" });
     const { call } = play(live, look({ handlerKnown: false }), 30_000).live;

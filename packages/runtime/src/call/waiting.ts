@@ -69,16 +69,19 @@ export function queueDue(live: Live, event: Of<"due">, now: number): StepResult 
   }
   const outcome = event.handlerKnown ? "capacity_exhausted" : "no_handler";
   set(change, { routingOutcome: outcome });
-  const details = { tool: call.tool, version: call.version, ...(isCapped(event) ? { quota: "concurrent_executions" } : {}) };
+  const details = { tool: call.tool, version: call.version, ...capOf(event) };
   settle(change, "failed", { error: endError(call, outcome, whyNobody(call, event), details) });
   return done(change, "commit");
 }
 
-const isCapped = (event: Of<"due">): boolean => event.handlerKnown && event.capped === true;
+function capOf({ handlerKnown, capped }: Of<"due">): Readonly<Record<string, string>> {
+  if (!handlerKnown || capped === undefined) return {};
+  return capped === "quota" ? { quota: "concurrent_executions" } : { limit: "concurrent_calls" };
+}
 
 function whyNobody(call: Live["call"], event: Of<"due">): string {
   if (!event.handlerKnown) return `no connected worker serves ${call.tool}@${call.version}`;
-  if (isCapped(event)) return "as many calls as may work at once were at work until the queue deadline";
+  if (event.capped !== undefined) return "as many calls as may work at once were at work until the queue deadline";
   const could = call.sandbox === null ? `serves ${call.tool}@${call.version}` : `offers a ${call.sandbox} box`;
   return `every worker that ${could} stayed busy until the queue deadline`;
 }

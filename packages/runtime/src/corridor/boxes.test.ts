@@ -125,7 +125,13 @@ test.each<[string, Case, readonly string[], string, object]>([
     code: "sandbox_unavailable",
     message: `${message}. 'signalbox doctor' says what this machine lacks, 'signalbox worker' connects one`,
   });
-  expect(error.details).toMatchObject(details);
+  expect(error.details).toMatchObject({ reason: "no_capable_worker", ...details });
+});
+
+test("WRK-02: a floor of gVisor: of native and microVM it is the microVM, and a container alone is not enough", () => {
+  const floor: Case = { min: 40 };
+  expect(choose(floor, ["native", "microvm"])?.sandbox).toBe("microvm");
+  expect(caught(() => choose(floor, ["container"]))).toMatchObject({ code: "sandbox_unavailable", details: { reason: "no_capable_worker" } });
 });
 
 function caught(act: () => unknown): SignalboxError {

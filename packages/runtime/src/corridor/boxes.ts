@@ -143,7 +143,7 @@ function unavailable({ version, executor, required, able }: Missing, offered: Re
   const wanted = able.length === 0 ? `a box of rank ${required}, and nothing runs ${executor.runtime} in one` : `one of ${able.join(", ")}`;
   const here = offered.size === 0 ? "no sandbox worker with a box that works is connected" : `here there is ${[...offered].sort().join(", ")}`;
   return new SignalboxError("sandbox_unavailable", `${name} needs ${wanted}; ${here}. 'signalbox doctor' says what this machine lacks, 'signalbox worker' connects one`, {
-    details: { required_rank: required, backends: [...offered].sort(), able },
+    details: { reason: "no_capable_worker", required_rank: required, backends: [...offered].sort(), able },
   });
 }
 

@@ -25,6 +25,10 @@ const uncheckable: ValidateOutput = () => ({
   errors: [{ pointer: "", keyword: "internal", message: "the tool's stored schemas no longer compile; publish a new version" }],
 });
 
+function factsOf({ spec: { integrity, limits, placement, breaker } }: ToolVersion): Omit<ToolFacts, "check"> {
+  return { integrity, placement, concurrentMax: limits["concurrent_calls"], breaker: breaker ?? null };
+}
+
 const anybody: ToolFacts["integrity"] = { identities: [], imageDigests: [] };
 
 /** Answers kept at most; over it all are asked for again. */
@@ -116,11 +120,7 @@ export class Catalog {
     return {
       version,
       input: compiled.input,
-      facts: {
-        check: resultCheck(compiled.output?.validate, this.#hash),
-        integrity: version.spec.integrity,
-        breaker: version.spec.breaker ?? null,
-      },
+      facts: { check: resultCheck(compiled.output?.validate, this.#hash), ...factsOf(version) },
       shape: () => (shape ??= inputShape(version.spec.input)),
     };
   }
@@ -133,7 +133,7 @@ export class Catalog {
       return this.ready(version).facts;
     } catch {
       // One such tool must not keep a runtime from starting; its open calls end, but with no result that nobody could check.
-      return { check: resultCheck(uncheckable, this.#hash), integrity: version.spec.integrity };
+      return { check: resultCheck(uncheckable, this.#hash), ...factsOf(version) };
     }
   }
 

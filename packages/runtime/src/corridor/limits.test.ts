@@ -141,7 +141,7 @@ describe("a rate", () => {
     expect(await admitted(2)).toBe(1);
   });
 
-  test("a full queue is told first, and costs nothing", async () => {
+  test("SCH-10: a full queue is told first, and costs nothing", async () => {
     await house.close();
     await open({ queueDepthPerTenantMax: 1 });
     await limit({ rate: rate(6, 2) });

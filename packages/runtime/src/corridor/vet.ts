@@ -1,6 +1,6 @@
 // Checks, when a worker registers, which of the tools it offers it may run; the hub asks the same again for every call.
 import type { AuditDraft } from "../call/audit-draft.ts";
-import { isTrusted } from "../dispatch/place.ts";
+import { isTrusted } from "../dispatch/choose.ts";
 import type { Ledger } from "../ledger/port.ts";
 import type { Vetting } from "./driver-ports.ts";
 import type { Clock, Log, Meters } from "./ports.ts";

@@ -7,6 +7,7 @@ import { usageOf } from "../call/usage-of.ts";
 import { isSafe, type FileRef } from "@signalbox/protocol";
 import type { GuardedWrite, PlainWrite, Unit, Write } from "../ledger/port.ts";
 import { learnFrom, leavesBreaker, wouldBeOpen } from "./breakers.ts";
+import { noteRan } from "./choose.ts";
 import { makesRoom } from "./gate.ts";
 import { works } from "./occupancy.ts";
 import { isResting, lineUp } from "./resting.ts";
@@ -337,6 +338,7 @@ export function schedule(state: HubState, entry: LiveCall, now: number): void {
 export function holdSlot(session: Session, entry: LiveCall, fence: number = entry.live.call.fence): void {
   const { tenant, callId } = entry.live.call;
   session.holding.set(callId, { tenant, callId, fence, laneKey: entry.laneKey, missed: 0 });
+  noteRan(session, entry);
   const handler = session.handlers.get(entry.laneKey);
   if (handler !== undefined) handler.busy++;
 }

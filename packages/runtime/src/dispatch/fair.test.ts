@@ -94,6 +94,23 @@ describe("turns", () => {
   });
 });
 
+test("report 210: a tenant of slow calls fills its cap of the slots, and the others have the rest", () => {
+  const hub = new HandHub(roomy);
+  const endless = Number.POSITIVE_INFINITY;
+  hub.hub.capsAre({ any: true, concurrentMax: (tenant) => (tenant === "a" ? 2 : endless), concurrentMaxOfProject: () => endless }, hub.now);
+  const w1 = hub.connect("w1", { tenant: "platform", capacity: 4 });
+  for (let n = 0; n < 50; n++) hub.admit(`a${n}`, { ...shared, tenant: "a" });
+  hub.store();
+  expect(given(hub, w1)).toEqual(["a0#1", "a1#1"]);
+  for (let n = 0; n < 4; n++) hub.admit(`b${n}`, { ...shared, tenant: "b" });
+  hub.store();
+  expect(given(hub, w1)).toEqual(["b0#1", "b1#1"]);
+  hub.say(w1, result("b0"));
+  hub.say(w1, result("b1"));
+  hub.store();
+  expect(given(hub, w1)).toEqual(["b2#1", "b3#1"]);
+});
+
 describe("tags", () => {
   test("a call's row has the tag of its place, and once a worker has it that of the turn it took", () => {
     const hub = new HandHub(roomy);

@@ -5,14 +5,13 @@ import { isCapped } from "./occupancy.ts";
 import { callKey, isFrozen, type HubState } from "./state.ts";
 import type { LiveCall } from "./types.ts";
 
-/** As many calls as may work at once, of its tenant, its project or its tool, do already. */
-export function isAtCap(state: HubState, { live: { call }, facts }: LiveCall): boolean {
-  return isCapped(state.caps, state.occupancy, call) || isToolAtCap(state, call, facts.concurrentMax);
+/** As many calls as may work at once do already: of its tenant or its project by a quota, or of its tool. Undefined = there is room. */
+export function capFelt({ caps, occupancy }: HubState, { live: { call }, facts: { concurrentMax } }: LiveCall): "quota" | "tool" | undefined {
+  if (isCapped(caps, occupancy, call)) return "quota";
+  return concurrentMax !== undefined && occupancy.ofTool(call).working >= concurrentMax ? "tool" : undefined;
 }
 
-function isToolAtCap({ occupancy }: HubState, call: Call, max: number | undefined): boolean {
-  return max !== undefined && occupancy.ofTool(call).working >= max;
-}
+export const isAtCap = (state: HubState, entry: LiveCall): boolean => capFelt(state, entry) !== undefined;
 
 /** What the waiting line asks, so that it need not look at each call that is held back. */
 export function gateOf(state: HubState): Gate {

@@ -13,7 +13,8 @@ import { endedRuns, flightKey, join, leave } from "./flights.ts";
 import { cleared, look, notCleared, thaw, untriggered } from "./look.ts";
 import { sendAway } from "./send-away.ts";
 import { newSession } from "./session.ts";
-import { assignHappening, chooseSession, placeWaiting } from "./place.ts";
+import { chooseSession } from "./choose.ts";
+import { assignHappening, placeWaiting } from "./place.ts";
 import {
   backendsElsewhere,
   isCappedAnywhere,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { identityOf } from "../../../../test/support/calls.ts";
 import { HandHub, believe, believed, lease, nack, type WorkerSays } from "../../../../test/support/hand-hub.ts";
-import { isTrusted } from "./place.ts";
+import { isTrusted } from "./choose.ts";
 import type { Integrity } from "./types.ts";
 
 const good = "sha256:good";

@@ -2,8 +2,9 @@
 import type { ErrorBody } from "@signalbox/protocol";
 import type { Happening } from "../call/machine.ts";
 import { apply, schedule } from "./apply.ts";
-import { isAtCap } from "./gate.ts";
-import { dispatchIfFree, fill, isServed } from "./place.ts";
+import { capFelt } from "./gate.ts";
+import { isServed } from "./choose.ts";
+import { dispatchIfFree, fill } from "./place.ts";
 import { answer } from "./flights.ts";
 import { isServedElsewhere } from "./sharing.ts";
 import { wake } from "./resting.ts";
@@ -39,7 +40,7 @@ function dueNow(state: HubState, entry: LiveCall, now: number): Extract<Happenin
     streamAlive: sessionOf(state, entry) !== undefined,
     handlerKnown: isServed(state, entry) || isServedElsewhere(state, entry),
     mayExpireLeases: now >= state.sweepFrom,
-    capped: isAtCap(state, entry),
+    capped: capFelt(state, entry),
   };
 }
 

@@ -1,27 +1,14 @@
-// Finds a worker for a call, and a call for a worker that has a free slot.
+// Finds a call for a worker that has a free slot, and gives it the call.
+import type { Call } from "../call/types.ts";
 import { apply, holdSlot, invokePending, schedule } from "./apply.ts";
 import { beginsUnder, breakerKey, refusedCallMs } from "./breakers.ts";
+import { chooseSession, hasSlot, mayRun, othersCouldTake } from "./choose.ts";
 import { gateOf, isAtCap } from "./gate.ts";
 import { callKey, isHeld, type HubState } from "./state.ts";
-import type { Call } from "../call/types.ts";
-import type { Integrity, LiveCall, Session } from "./types.ts";
+import type { LiveCall, Session } from "./types.ts";
 
 /** How far down a lane a free worker looks past calls that are not for it; bounds the work of one look. */
 const lookAheadMax = 64;
-
-/** Whether this session has a slot for a call of this lane at all. */
-function hasSlot(state: HubState, session: Session, laneKey: string, now: number): boolean {
-  if (state.draining || !session.registered || session.draining) return false;
-  if (now - session.lastHeardAt >= state.limits.workerSilentMs) return false;
-  const handler = session.handlers.get(laneKey);
-  return handler !== undefined && handler.busy < handler.maxConcurrency && session.holding.size < session.capacity;
-}
-
-/** Whether this worker is one of those that may run the tool. Both lists that are given must name it. */
-export function isTrusted({ identities, imageDigests }: Integrity, session: Pick<Session, "identity" | "imageDigest">): boolean {
-  if (identities.length > 0 && !identities.includes(session.identity.principal)) return false;
-  return imageDigests.length === 0 || imageDigests.includes(session.imageDigest);
-}
 
 /** Whether what was found when the call was last looked at still holds; if not, somebody is asked to look again. */
 function isCleared(state: HubState, entry: LiveCall, now: number): boolean {
@@ -32,45 +19,6 @@ function isCleared(state: HubState, entry: LiveCall, now: number): boolean {
     state.out.push({ type: "recheck", call: entry.live.call });
   }
   return false;
-}
-
-/** Least loaded first, then by name: the same state always gives the same choice. */
-export function chooseSession(state: HubState, entry: LiveCall, now: number): Session | undefined {
-  const servers = state.servers.get(entry.laneKey);
-  if (servers === undefined) return undefined;
-  let best: Session | undefined;
-  let fallback: Session | undefined;
-  for (const session of servers) {
-    if (!hasSlot(state, session, entry.laneKey, now) || session.holding.has(entry.live.call.callId)) continue;
-    if (!isTrusted(entry.facts.integrity, session)) continue;
-    if (entry.avoid.has(session.workerId)) fallback = better(session, fallback);
-    else best = better(session, best);
-  }
-  if (best !== undefined || fallback === undefined) return best;
-  return othersCouldTake(state, entry, now) ? undefined : fallback;
-}
-
-/** Whether anybody who may run it is connected; what separates "nobody could" from "nobody had room". */
-export function isServed(state: HubState, entry: LiveCall): boolean {
-  for (const session of state.servers.get(entry.laneKey) ?? []) if (isTrusted(entry.facts.integrity, session)) return true;
-  return false;
-}
-
-/** A call waits for a worker that has not turned it down only while there is one that is alive. */
-function othersCouldTake(state: HubState, entry: LiveCall, now: number): boolean {
-  for (const session of state.servers.get(entry.laneKey) ?? []) {
-    if (session.draining || entry.avoid.has(session.workerId) || !isTrusted(entry.facts.integrity, session)) continue;
-    if (now - session.lastHeardAt < state.limits.workerSilentMs) return true;
-  }
-  return false;
-}
-
-function better(candidate: Session, best: Session | undefined): Session {
-  if (best === undefined) return candidate;
-  const a = candidate.holding.size / candidate.capacity;
-  const b = best.holding.size / best.capacity;
-  if (a !== b) return a < b ? candidate : best;
-  return candidate.workerId < best.workerId ? candidate : best;
 }
 
 /** Offers what came back to the line to whoever is free. */
@@ -180,8 +128,8 @@ function nextFor(state: HubState, session: Session, now: number): LiveCall | und
 
 /** Whether nothing but the order of the line keeps this call from this worker, which has a slot. */
 function couldTake(state: HubState, session: Session, entry: LiveCall, now: number): boolean {
-  const { live: { call }, facts, heldUntil, avoid } = entry;
+  const { live: { call }, heldUntil, avoid } = entry;
   if (call.notBefore > now || heldUntil > now || session.holding.has(call.callId)) return false;
-  if (!isTrusted(facts.integrity, session)) return false;
+  if (!mayRun(entry, session)) return false;
   return !(avoid.has(session.workerId) && othersCouldTake(state, entry, now));
 }

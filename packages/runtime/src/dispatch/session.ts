@@ -11,6 +11,8 @@ export function newSession(id: number, identity: WorkerIdentity, now: number): S
     labels: {},
     imageDigest: "",
     backends: [],
+    freeMemoryBytes: null,
+    ran: new Set(),
     handlers: new Map(),
     holding: new Map(),
     registered: false,

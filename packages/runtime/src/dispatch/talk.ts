@@ -60,6 +60,7 @@ function register(state: HubState, session: Session, message: Register, now: num
   session.capacity = Math.min(message.capacity, state.limits.workerCapacityMax);
   session.labels = message.labels;
   session.imageDigest = message.imageDigest;
+  session.freeMemoryBytes = message.freeMemoryBytes ?? null;
   session.registered = true;
   const refused: { tool: string; version: string; reason: string }[] = [];
   for (const offer of message.handlers) {
@@ -193,6 +194,7 @@ function disownRest(state: HubState, session: Session, message: Register, now: n
 
 function heartbeat(state: HubState, session: Session, message: Heartbeat, now: number): void {
   state.out.push({ type: "send", session: session.id, message: { type: "heartbeat_ack" } });
+  session.freeMemoryBytes = message.freeMemoryBytes ?? session.freeMemoryBytes;
   const named = new Map(message.inFlight.map((item) => [item.callId, item]));
   const renewals: { tenant: string; callId: string; fence: number; leaseExpiresAt: number }[] = [];
   for (const item of message.inFlight) {

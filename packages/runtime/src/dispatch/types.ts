@@ -60,6 +60,8 @@ export interface ToolFacts {
   readonly concurrentMax?: number | undefined;
   /** When calls of a tool that is down are refused at once; null or absent: never. */
   readonly breaker?: BreakerRule | null;
+  /** Labels that its workers must have, and that are good to have. */
+  readonly placement?: { readonly match: Readonly<Record<string, string>>; readonly prefer: Readonly<Record<string, string>> };
 }
 
 /** Who may run a tool; empty lists = anybody of its tenant. */
@@ -80,6 +82,10 @@ export interface Session {
   imageDigest: string;
   /** Isolation backends; of the platform's workers alone. */
   backends: readonly string[];
+  /** As it last said; null = it does not say. */
+  freeMemoryBytes: number | null;
+  /** Digests of packages that it has run. */
+  readonly ran: Set<string>;
   readonly handlers: Map<string, Handler>;
   /** By call id; one session never holds two calls of the same id, not even of two tenants. */
   readonly holding: Map<string, Held>;

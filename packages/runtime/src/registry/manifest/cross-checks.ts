@@ -5,7 +5,7 @@ import { bounds } from "../bounds.ts";
 import type { ToolSpec } from "../types.ts";
 
 /** Limits that the runtime keeps itself, whoever runs the tool. */
-const keptAnywhere = ["timeout_ms", "output_bytes"];
+const keptAnywhere = ["timeout_ms", "output_bytes", "concurrent_calls"];
 
 /** @param given the spec as written, to tell a default from a choice */
 export function crossCheck(spec: ToolSpec, given: unknown, path: string, notes: Notes): void {

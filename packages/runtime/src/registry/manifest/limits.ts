@@ -1,4 +1,4 @@
-// Reads `spec.limits`: what one run may use, each limit with one unit in its name.
+// Reads `spec.limits`: what one run may use, and how many may be at work; each limit with one unit in its name.
 import { limits as shared } from "@signalbox/protocol";
 import { field, readFields, readInteger, readSize, type Range } from "../../document/fields.ts";
 import { under, type Notes } from "../../document/problems.ts";
@@ -16,6 +16,7 @@ const ranges: Readonly<Record<string, Range>> = {
   timeout_ms: { min: 1, max: shared.runTimeoutMsMax },
   output_bytes: { min: 1, max: shared.workMessageBytesMax },
   egress_bytes: { min: 1, max: TiB },
+  concurrent_calls: { min: 1, max: 1_000_000 },
 };
 
 export const limitNames: readonly string[] = Object.keys(ranges);
