@@ -11,8 +11,12 @@ import { asLedgerError } from "./store-errors.ts";
 const writerRowsKeptMs = 24 * 3_600_000;
 
 /** Says which key the audit is made with, and nothing of the key. */
+export function keyMarkOf(hmac: Hmac): string {
+  return hmac("fingerprint of the audit key");
+}
+
 async function checkKeyFits(client: Client, hmac: Hmac): Promise<void> {
-  const fingerprint = hmac("fingerprint of the audit key");
+  const fingerprint = keyMarkOf(hmac);
   await client.query("INSERT INTO meta (name, value) VALUES ('audit_key', $1) ON CONFLICT DO NOTHING", [fingerprint]);
   const stored = await client.query<{ value: string }>("SELECT value FROM meta WHERE name = 'audit_key'");
   if (stored.rows[0]?.value === fingerprint) return;

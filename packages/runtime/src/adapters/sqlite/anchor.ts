@@ -3,7 +3,7 @@
 // It finds what the database alone cannot tell: a tail that was cut together with its head, or an older copy of the
 // whole database. Whoever can write both files and put older copies of both back is not found by it; for that, records
 // have to leave the machine.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { anchorMac, type AuditHead, type Hmac } from "../../ledger/audit-chain.ts";
@@ -171,4 +171,14 @@ export class Anchor {
       new Error("The audit anchor could not be written; check the data folder. It is tried again.", { cause: error }),
     );
   }
+}
+
+/** What came along with a ledger from elsewhere: the text of its anchor, or, where none belonged to it, the key for a new one. */
+export type CarriedAnchor = { readonly text: string } | { readonly renewedWith: Hmac };
+
+/** @param carried undefined: it was missing, and so it stays */
+export function writeCarriedAnchor(path: string, carried: CarriedAnchor | undefined, heads: readonly AuditHead[]): void {
+  if (carried === undefined) return;
+  if ("text" in carried) return writeFileSync(path, carried.text, { mode: 0o600 });
+  new Anchor({ path, hmac: carried.renewedWith, heads: () => heads, onError: () => undefined }).renew();
 }

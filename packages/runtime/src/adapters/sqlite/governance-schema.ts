@@ -18,6 +18,9 @@ export const countIndexes: readonly string[] = [
     WHERE ${inSessionSql} AND ${admittedSql}`,
 ];
 
+/** Whether there is a policy that needs them. */
+export const countingPolicySql = "SELECT 1 FROM policies WHERE when_source LIKE '%calls.%' LIMIT 1";
+
 // Behind the long columns, for a column that is added stands last; only lists and whole rows ask for it.
 const calls = [`ALTER TABLE calls ADD COLUMN args_edited_by TEXT`, `ALTER TABLE calls ADD COLUMN approval_json TEXT`];
 
