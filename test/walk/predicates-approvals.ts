@@ -8,7 +8,7 @@ import type { Entry } from "./sim-worker.ts";
 
 const closings: ReadonlySet<string> = new Set(["approval.approved", "approval.rejected", "approval.expired", "approval.cancelled", "approval.escalated"]);
 
-export function approvalRules({ store, entries, endedAt }: Trace): string[] {
+export function approvalRules({ store, entries, endedAt, skewMsMax = 0 }: Trace): string[] {
   const broken: string[] = [];
   const decisions = decisionsOf(store);
   const entriesOf = Map.groupBy(entries, ({ callId }) => callId);
@@ -20,7 +20,7 @@ export function approvalRules({ store, entries, endedAt }: Trace): string[] {
       continue;
     }
     for (const approval of approvals) broken.push(...decidedOnce(approval, decisions), ...overInTime(approval, endedAt), ...callFollows(approval, call));
-    broken.push(...ranAsApproved(call, approvals, entriesOf.get(callId) ?? []), ...toldAsApproved(call, approvals, store));
+    broken.push(...ranAsApproved(call, approvals, entriesOf.get(callId) ?? [], skewMsMax), ...toldAsApproved(call, approvals, store));
   }
   return broken;
 }
@@ -57,15 +57,28 @@ function callFollows({ approvalId, state, subject }: Approval, call: Call): stri
 }
 
 /** What ran is what people saw last, and it ran after their word. */
-function ranAsApproved(call: Call, approvals: readonly Approval[], entries: readonly Entry[]): string[] {
+function ranAsApproved(call: Call, approvals: readonly Approval[], entries: readonly Entry[], skewMsMax: number): string[] {
   const asked = approvals.filter(({ subject }) => subject.kind === "call").toSorted((a, b) => a.openedAt - b.openedAt);
-  return entries.flatMap(({ fence, at, argsJson }) => {
-    const last = asked.findLast(({ openedAt }) => openedAt <= at);
-    if (last === undefined) return argsJson === (call.inputJson ?? "") ? [] : [`${call.callId}#${fence}: ran with ${argsJson}, which nobody chose`];
-    if (last.state !== "approved" || (last.closedAt ?? Number.POSITIVE_INFINITY) > at) return [`${call.callId}#${fence}: ran at ${at}, and ${last.approvalId} is ${last.state} at ${last.closedAt}`];
-    if (argsJson !== last.argsJson) return [`${call.callId}#${fence}: ran with ${argsJson}, approved was ${last.argsJson}`];
-    return argsJson === argsOf(call) ? [] : [`${call.callId}#${fence}: ran with ${argsJson}, the row says ${argsOf(call)}`];
+  return entries.flatMap((entry) => {
+    // Where clocks are apart, each of those that may have been the last one will do.
+    const reasons = lastOnes(asked, entry.at, skewMsMax).map((last) => ranWrongly(call, last, entry, skewMsMax));
+    return reasons.includes(undefined) ? [] : reasons.slice(-1).filter((reason) => reason !== undefined);
   });
+}
+
+function lastOnes(asked: readonly Approval[], at: number, skewMsMax: number): readonly (Approval | undefined)[] {
+  const surely = asked.findLastIndex(({ openedAt }) => openedAt <= at - skewMsMax);
+  const perhaps = asked.findLastIndex(({ openedAt }) => openedAt <= at + skewMsMax);
+  return surely < 0 ? [undefined, ...asked.slice(0, perhaps + 1)] : asked.slice(surely, perhaps + 1);
+}
+
+function ranWrongly(call: Call, last: Approval | undefined, { fence, at, argsJson }: Entry, skewMsMax: number): string | undefined {
+  const lease = `${call.callId}#${fence}`;
+  if (last === undefined) return argsJson === (call.inputJson ?? "") ? undefined : `${lease}: ran with ${argsJson}, which nobody chose`;
+  if (last.state !== "approved" || (last.closedAt ?? Number.POSITIVE_INFINITY) > at + skewMsMax)
+    return `${lease}: ran at ${at}, and ${last.approvalId} is ${last.state} at ${last.closedAt}`;
+  if (argsJson !== last.argsJson) return `${lease}: ran with ${argsJson}, approved was ${last.argsJson}`;
+  return argsJson === argsOf(call) ? undefined : `${lease}: ran with ${argsJson}, the row says ${argsOf(call)}`;
 }
 
 /** One `approved` a question that was answered with yes. */

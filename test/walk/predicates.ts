@@ -24,6 +24,8 @@ export interface Trace {
   readonly frozen: Spans;
   /** When everything had come to rest. */
   readonly endedAt: number;
+  /** How far the clocks of two processes are apart at most; 0 if not given. */
+  readonly skewMsMax?: number;
 }
 
 /** Every broken rule, in words; empty when the trace is good. */

@@ -94,11 +94,12 @@ export class SimStore {
       if (owner.alive) reject(new LedgerUnavailable("the disk is full"));
       return;
     }
-    const outcome = this.#apply(unit);
+    const outcome = this.apply(unit);
     if (owner.alive) resolve(outcome);
   }
 
-  #apply(unit: Unit): CommitOutcome {
+  /** Writes the unit now, or refuses it. */
+  apply(unit: Unit): CommitOutcome {
     const refused = unit.writes.findIndex((write) => !this.#holds(write) || (this.guards && !this.#goesOn(write, unit)));
     if (refused >= 0) return { applied: false, write: refused };
     for (const write of unit.writes) this.#write(write);
@@ -106,7 +107,7 @@ export class SimStore {
   }
 
   #holds(write: Write): boolean {
-    if (write.op === "insert_call") return !this.calls.has(keyOf(write.row));
+    if (write.op === "insert_call") return !this.calls.has(keyOf(write.row)) && !this.#hasKey(write.row);
     if (!this.guards) return true;
     if (isApprovalWrite(write)) return this.shelf.holds(write);
     if (write.op === "expect_count") return [...this.calls.values()].filter((call) => isCounted(write.of, call)).length === write.calls;
@@ -114,6 +115,11 @@ export class SimStore {
     const row = this.calls.get(keyOf(write.row));
     const { state, fence, replica } = write.expect;
     return row !== undefined && row.state === state && row.fence === fence && (replica === undefined || row.replica === replica);
+  }
+
+  #hasKey({ tenant, project, idempotencyKey }: Call): boolean {
+    if (idempotencyKey === null) return false;
+    return [...this.calls.values()].some((row) => row.idempotencyKey === idempotencyKey && row.project === project && row.tenant === tenant);
   }
 
   /** As in the real ledger: what tells of a call goes on behind the events that are there, so a dead process's word cannot come in between. */
@@ -133,7 +139,7 @@ export class SimStore {
         const before = this.calls.get(keyOf(write.row));
         if (before !== undefined && isTerminal(before.state)) this.violations.push(`${write.row.callId}: a settled call was changed`);
         if (before !== undefined && write.row.fence < before.fence) this.violations.push(`${write.row.callId}: the fence went back`);
-        this.#row(write.row);
+        this.#row(changed(before, write));
         return;
       }
       case "end_attempt": {
@@ -204,6 +210,13 @@ export class SimStore {
     events.push(event);
     this.events.set(key, events);
   }
+}
+
+/** As the real ledgers write it: what the writer has not changed stays as it is stored. */
+function changed(stored: Call | undefined, { before, row }: Extract<Write, { op: "update_call" }>): Call {
+  if (stored === undefined || before === undefined) return row;
+  const fields = Object.entries(row).filter(([field, value]) => value !== before[field as keyof Call]);
+  return { ...stored, ...Object.fromEntries(fields) };
 }
 
 export function keyOf(row: { readonly tenant: string; readonly callId: string }): string {

@@ -32,8 +32,10 @@ export interface WorkerWorld {
   readonly failing: (() => WorkError) | null;
   readonly faults: NetworkFaults;
   readonly entries: Entry[];
-  /** Hands the runtime's end of a new link over; false while there is no runtime. */
-  dial(link: Link, workerId: string): boolean;
+  /** Hands the runtime's end of a new link over; false while there is no runtime. `to`: the address it was sent to; empty = any. */
+  dial(link: Link, workerId: string, to: string): boolean;
+  /** How many handlers this process is in now, after one more was entered. */
+  busy?(workerId: string, handlers: number): void;
 }
 
 export class SimWorker {
@@ -44,6 +46,8 @@ export class SimWorker {
   #core: WorkerCore | undefined;
   #link: Link | undefined;
   #frozenUntil = 0;
+  #sentTo = "";
+  readonly #running = new Set<string>();
   #waiting: WorkerInput[] = [];
   /** What this process said of each lease, by `callId#fence`. */
   readonly #said = new Map<string, string | undefined>();
@@ -73,6 +77,7 @@ export class SimWorker {
   kill(): void {
     this.#core = undefined;
     this.#waiting = [];
+    this.#running.clear();
     this.#link?.break("the worker died");
     this.#link = undefined;
   }
@@ -102,7 +107,9 @@ export class SimWorker {
     const { time, random, faults } = this.#world;
     if (this.#incarnation !== incarnation || this.#core === undefined) return;
     const link = new Link(time, random, faults);
-    if (!this.#world.dial(link, this.workerId)) {
+    const to = this.#sentTo;
+    this.#sentTo = "";
+    if (!this.#world.dial(link, this.workerId, to)) {
       time.after(200 + random.below(1_000), () => this.#dial(incarnation));
       return;
     }
@@ -148,6 +155,7 @@ export class SimWorker {
       case "abandon":
         return this.#askToStop(output.callId, output.fence);
       case "reconnect":
+        this.#sentTo = output.to;
         this.#link?.break(output.reason);
         return;
       default:
@@ -158,6 +166,8 @@ export class SimWorker {
     const { time, random, entries } = this.#world;
     const { callId, fence, argsJson } = invoke;
     entries.push({ callId, fence, at: time.now(), worker: `${this.workerId}/${this.#incarnation}`, argsJson });
+    this.#running.add(`${callId}#${fence}`);
+    this.#world.busy?.(this.workerId, this.#running.size);
     // Most handlers are quick, some are slow, a few outlive their timeout.
     const kind = random.next();
     const ms = kind < 0.8 ? random.below(200) : kind < 0.97 ? random.below(20_000) : 60_000;
@@ -170,7 +180,9 @@ export class SimWorker {
       ? ({ status: "succeeded", outputJson: JSON.stringify({ callId, fence }) } as const)
       : ({ status: "failed", error: this.#world.failing?.() ?? declined } as const);
     this.#world.time.after(ms, () => {
-      if (this.#incarnation === incarnation) this.#take({ type: "handler_ended", callId, fence, end });
+      if (this.#incarnation !== incarnation) return;
+      this.#running.delete(`${callId}#${fence}`);
+      this.#take({ type: "handler_ended", callId, fence, end });
     });
   }
 

@@ -2,6 +2,7 @@
 import type { CachedResult } from "../call/machine.ts";
 import { isParked, type Call } from "../call/types.ts";
 import { apply } from "./apply.ts";
+import { welcome } from "./guests.ts";
 import { isFrozen, type HubState } from "./state.ts";
 import { noClearance, type Flight, type LiveCall } from "./types.ts";
 
@@ -89,6 +90,7 @@ function release(state: HubState, entry: LiveCall, now: number): void {
   state.line.add(entry.lineKey, call);
   apply(state, entry, { type: "thawed", reason: "twin_ended" }, now);
   state.unplaced.push(entry);
+  welcome(state, entry, now);
 }
 
 /** The result is given out under the same look as a start: what was allowed when the call came may be forbidden by now. */

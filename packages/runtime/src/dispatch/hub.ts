@@ -223,7 +223,7 @@ export class Hub {
     const done = stored(this.#state, ticket, now);
     // Nobody may wait for its run any more.
     if (done !== undefined && (isTerminal(done.call.state) || isParked(done.call))) leave(this.#state, done.entry, now);
-    if (done !== undefined) letGoOfIdle(this.#state, done.entry, done.call);
+    if (done !== undefined) letGoOfIdle(this.#state, done.entry, done.call, now);
     placeWaiting(this.#state, now);
     if (this.#state.draining) sendAway(this.#state, "idle");
   }

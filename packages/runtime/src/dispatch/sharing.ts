@@ -5,13 +5,12 @@ import { step } from "../call/step.ts";
 import { isParked, isTerminal, type Call } from "../call/types.ts";
 import type { Unit } from "../ledger/port.ts";
 import { forget, writesOf } from "./apply.ts";
+import { leave } from "./flights.ts";
 import { isAtCap } from "./gate.ts";
+import { welcome } from "./guests.ts";
 import { isResting } from "./resting.ts";
 import { boxLaneOf, callKey, laneOf, sessionOf, type HubState } from "./state.ts";
 import type { LiveCall, Session, Sharing } from "./types.ts";
-
-/** How long a call that was taken up for somebody's sake stays, when nothing came of it. */
-export const guestMs = 250;
 
 export function newSharing(): Sharing {
   return { waiting: new Set(), servedElsewhere: new Set(), depth: new Map(), guests: new Map() };
@@ -28,19 +27,12 @@ export function keepHere(state: HubState, entry: LiveCall): void {
   entry.live = { ...entry.live, call: { ...entry.live.call, replica: state.replica } };
 }
 
-/** It came out of the ledger; if nothing becomes of it soon, it goes back. */
-export function welcome(state: HubState, entry: LiveCall, now: number): void {
-  const { call } = entry.live;
-  if (state.sharing === null || call.state === "dispatched" || call.state === "running") return;
-  state.sharing.guests.set(entry, now + guestMs);
-}
-
 /** After its unit is stored: a call that waits for a worker or for people is everybody's. */
-export function letGoOfIdle(state: HubState, entry: LiveCall, stored: Call): void {
+export function letGoOfIdle(state: HubState, entry: LiveCall, stored: Call, now: number): void {
   if (state.sharing === null || entry.live.call !== stored) return;
   const queued = isNobodys(stored);
   if (!queued && !isParked(stored)) return;
-  dismiss(state, entry);
+  dismiss(state, entry, now);
   if (queued) noteQueued(state, stored);
 }
 
@@ -53,10 +45,12 @@ function noteQueued(state: HubState, call: Call): void {
   state.out.push({ type: "queued", lane, notBefore: call.notBefore });
 }
 
-function dismiss(state: HubState, entry: LiveCall): void {
+/** Its twins here wait for nobody who is elsewhere: one of them goes in its place. */
+function dismiss(state: HubState, entry: LiveCall, now: number): void {
   state.sharing?.guests.delete(entry);
   if (entry.live.call.state === "queued") state.line.remove(entry.lineKey, entry.live.call);
   forget(state, entry);
+  leave(state, entry, now);
 }
 
 /** The first instant at which a guest has stayed long enough. */
@@ -80,10 +74,10 @@ export function seeGuestsOff(state: HubState, now: number): void {
     busy ??= new Set([...state.tickets.values()].flatMap((ticket) => (ticket.entry === null ? [] : [ticket.entry])));
     const detained = busy.has(entry) || entry.lookedAt || entry.askedAbout || entry.overtaken || entry.unsaved !== null;
     if (detained || waitsForTwin(entry)) {
-      if (!waitsForTwin(entry)) sharing.guests.set(entry, now + guestMs);
+      if (!waitsForTwin(entry)) welcome(state, entry, now);
       continue;
     }
-    dismiss(state, entry);
+    dismiss(state, entry, now);
     if (call.state === "queued") back.push({ tenant: call.tenant, callId: call.callId });
   }
   if (back.length > 0) state.out.push({ type: "release", calls: back });

@@ -1,0 +1,70 @@
+// The simulator from the command line: episodes from a seed on, until the steps are done or a rule is broken; `--long` goes on and lists.
+import { parseArgs } from "node:util";
+import { SimWorld, type SimVerdict } from "./world.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    steps: { type: "string", default: "400000" },
+    calls: { type: "string", default: "60" },
+    replicas: { type: "string", default: "2" },
+    /** Minutes of a long run. */
+    minutes: { type: "string", default: "10" },
+    long: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const stepsWanted = Number(values.steps);
+const msMax = values.long ? Number(values.minutes) * 60_000 : Number.POSITIVE_INFINITY;
+const ends: Record<string, number> = {};
+const misfortunes: Record<string, number> = {};
+const failed: SimVerdict[] = [];
+let [steps, calls, episodes] = [0, 0, 0];
+const began = performance.now();
+let saidAt = began;
+
+const goesOn = (): boolean => (values.long ? performance.now() - began < msMax : steps < stepsWanted && failed.length === 0);
+const inWords = (counts: Record<string, number>): string => Object.entries(counts).map(([word, count]) => `${word} ${count}`).join(", ");
+
+function add(sum: Record<string, number>, more: Readonly<Record<string, number>>): void {
+  for (const [word, count] of Object.entries(more)) sum[word] = (sum[word] ?? 0) + count;
+}
+
+function tellFailure({ seed, broken }: SimVerdict): void {
+  console.log(`seed ${seed} breaks ${broken.length} rule(s); again with: npm run sim -- --seed ${seed} --steps 1 --calls ${values.calls} --replicas ${values.replicas}`);
+  for (const rule of broken.slice(0, 20)) console.log(`  ${rule}`);
+}
+
+for (let seed = Number(values.seed); goesOn(); seed++) {
+  const verdict = await new SimWorld({ seed, calls: Number(values.calls), replicas: Number(values.replicas) }).run({
+    seed,
+    calls: Number(values.calls),
+    replicas: Number(values.replicas),
+  });
+  steps += verdict.steps;
+  calls += verdict.calls;
+  episodes++;
+  add(ends, verdict.ends);
+  add(misfortunes, verdict.misfortunes);
+  if (verdict.broken.length > 0) {
+    failed.push(verdict);
+    if (!values.json) tellFailure(verdict);
+  }
+  if (values.long && !values.json && performance.now() - saidAt > 15_000) {
+    saidAt = performance.now();
+    console.log(`${Math.round((saidAt - began) / 1000)} s: ${episodes} episodes, ${calls} calls, ${failed.length} failed`);
+  }
+}
+
+const seconds = Math.round((performance.now() - began) / 100) / 10;
+const summary = { episodes, steps, calls, replicas: Number(values.replicas), ends, misfortunes, seconds };
+if (values.json) {
+  console.log(JSON.stringify({ ...summary, failed: failed[0] ?? null, failed_seeds: failed.map(({ seed }) => seed) }));
+} else {
+  console.log(`simulated ${steps} steps in ${episodes} episodes with ${calls} calls of ${values.replicas} replicas in ${seconds} s`);
+  console.log(`ends: ${inWords(ends)}`);
+  console.log(`misfortunes: ${inWords(misfortunes)}`);
+  if (failed.length > 0) console.log(`seeds that fail: ${failed.map(({ seed }) => seed).join(" ")}`);
+}
+process.exitCode = failed.length === 0 ? 0 : 1;
