@@ -1,5 +1,5 @@
 // Who gets which call, as the shared ledger's transactions decide it: over rows in memory, each in one go.
-import { isParked, isTerminal, type Call } from "../../packages/runtime/src/call/types.ts";
+import { isTerminal, type Call } from "../../packages/runtime/src/call/types.ts";
 import { laneOf, workerTenantOf } from "../../packages/runtime/src/dispatch/state.ts";
 import type { Claimed, ClaimQuery, SharedLedger } from "../../packages/runtime/src/ledger/shared.ts";
 import { keyOf } from "../walk/sim-ledger.ts";
@@ -44,9 +44,9 @@ export function claimDue(store: SharedStore, { replica, now, graceMs, limit }: P
   store.freeOfTheDead();
   const due = [...store.rows.calls.values()].filter((row) => {
     if (works(row)) return isPast(row.leaseExpiresAt, now - graceMs) || (isPast(row.leaseExpiresAt, now) && !store.lives(row.replica));
-    if (store.lives(row.replica)) return false;
+    if (row.replica !== replica && store.lives(row.replica)) return false;
     if (row.state === "queued") return isPast(row.queueDeadlineAt, now) || isPast(row.totalDeadlineAt, now);
-    return isParked(row) && isPast(row.totalDeadlineAt, now);
+    return row.state === "awaiting_approval" && isPast(row.totalDeadlineAt, now);
   });
   return due.slice(0, limit).map((row) => store.give(row, replica));
 }

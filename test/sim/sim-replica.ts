@@ -79,6 +79,8 @@ export function makeReplica(parts: SimReplicaParts): SimReplica {
     hub,
     driver,
     clock,
+    // Its clock stays as wrong as it is.
+    storeTime: () => undefined,
     log,
     meters,
     factsFor: async () => facts,

@@ -1,7 +1,7 @@
 // One episode of the simulator: replicas on one ledger, workers and callers, and everything that goes wrong between them.
-import { limits } from "@signalbox/protocol";
+import { limits, type WorkError } from "@signalbox/protocol";
+import { pinnedRetry } from "../../packages/runtime/src/call/retry.ts";
 import type { CallIdentity } from "../../packages/runtime/src/call/types.ts";
-import { isTerminal } from "../../packages/runtime/src/call/types.ts";
 import type { PolicyBook } from "../../packages/runtime/src/corridor/policy-book.ts";
 import { seeded, type Random } from "../walk/random.ts";
 import { keyOf } from "../walk/sim-ledger.ts";
@@ -9,7 +9,7 @@ import type { Link, NetworkFaults } from "../walk/sim-link.ts";
 import { People, someAmount } from "../walk/sim-people.ts";
 import { bookOfRules, governed, tenant, tools } from "../walk/sim-rules.ts";
 import { SimTime } from "../walk/sim-time.ts";
-import { SimWorker, type Acknowledged, type Entry } from "../walk/sim-worker.ts";
+import { declined, SimWorker, type Acknowledged, type Entry } from "../walk/sim-worker.ts";
 import { Spans } from "../walk/spans.ts";
 import { Callers } from "./callers.ts";
 import { Misfortunes } from "./misfortunes.ts";
@@ -18,6 +18,9 @@ import { SharedStore } from "./shared-store.ts";
 import { attach, makeReplica, startReplica, type SimReplica, type SimReplicaParts } from "./sim-replica.ts";
 import { Watch } from "./watch.ts";
 
+/** Short waits, so that an episode sees them to their end. */
+const retry = pinnedRetry({ attempts: 3, strategy: "exponential", initialMs: 500, factor: 3, maxMs: 4_000, timeouts: true }, "read_only");
+const busy: WorkError = { code: "busy", message: "not now", retryable: true };
 const startAt = 1_700_000_000_000;
 
 export interface SimVerdict {
@@ -74,6 +77,7 @@ export class SimWorld {
       random,
       faults: this.faults,
       entries: this.entries,
+      failing: () => (random.chance(0.5) ? declined : busy),
       acknowledged: (result: Acknowledged) => this.#noteStored(result),
       dial: (link: Link, _worker: string, to: string) => this.#dial(link, to),
       busy: (worker: string, handlers: number) => {
@@ -195,8 +199,8 @@ export class SimWorld {
   /** Whoever is told "stored" finds it stored at that very moment. */
   #noteStored(result: Acknowledged): void {
     this.stored.push(result);
-    const row = this.store.rows.calls.get(keyOf({ tenant, callId: result.callId }));
-    if (row === undefined || !isTerminal(row.state)) this.problems.push(`${result.callId}: acknowledged before it was stored`);
+    const ended = this.store.rows.attempts.has(`${keyOf({ tenant, callId: result.callId })}#${result.fence}`);
+    if (!ended) this.problems.push(`${result.callId}: acknowledged before it was stored`);
   }
 
   #someoneDoes(): void {
@@ -226,6 +230,7 @@ export class SimWorld {
       principal: asksPeople ? governed : "user:sim",
       onIndeterminate: random.chance(0.8) ? ("ask" as const) : ("fail" as const),
       totalMs: random.chance(0.1) ? random.below(60_000) : null,
+      retryJson: random.chance(0.3) ? retry : null,
       cacheKey: tools[tool] === "read_only" && random.chance(0.4) ? `${tool} ${random.below(2)}` : null,
     };
     let asks = 0;
@@ -235,7 +240,7 @@ export class SimWorld {
   }
 }
 
-interface Drawn extends Pick<CallIdentity, "callId" | "tool" | "inputJson" | "principal" | "onIndeterminate" | "cacheKey"> {
+interface Drawn extends Pick<CallIdentity, "callId" | "tool" | "inputJson" | "principal" | "onIndeterminate" | "cacheKey" | "retryJson"> {
   readonly totalMs: number | null;
   readonly now: number;
 }

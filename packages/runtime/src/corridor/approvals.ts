@@ -115,8 +115,12 @@ export class Approvals {
     return this.#ports.hub.find(call.tenant, call.callId) ?? call;
   }
 
-  /** A rule may want people to be asked about a routing outcome. */
+  /** A rule may want people to be asked about a routing outcome; once, however often and wherever it is heard of. */
   async trigger(call: Call, outcome: RoutingOutcome): Promise<void> {
+    return this.#locks.run(`${call.tenant}\n${call.callId}`, () => this.#triggered(call, outcome));
+  }
+
+  async #triggered(call: Call, outcome: RoutingOutcome): Promise<void> {
     const { hub, clock } = this.#ports;
     const { tenant, callId } = call;
     const requirements = await judgeTrigger(this.#ports, call, outcome);
@@ -126,9 +130,11 @@ export class Approvals {
   async #askAbout(call: Call, outcome: RoutingOutcome, requirements: ApprovalRequirements): Promise<boolean> {
     const { ledger, clock, hash } = this.#ports;
     const kind = call.state === "indeterminate" ? "resolve" : "call";
-    if (kind === "resolve" && call.approvalId !== null) {
-      const before = await ledger.approval(call.tenant, call.approvalId);
-      if (before?.approval.state === "pending") return true;
+    if (kind === "resolve") {
+      // Another look at it, here or at another replica, may have asked meanwhile; or somebody has resolved it.
+      const now = (await ledger.getCall(call.tenant, call.callId)) ?? call;
+      const before = now.approvalId === null ? undefined : await ledger.approval(call.tenant, now.approvalId);
+      if (now.state !== "indeterminate" || before?.approval.state === "pending") return true;
     }
     const approvalId = this.newId();
     const opened = openApproval(

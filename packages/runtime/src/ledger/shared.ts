@@ -86,8 +86,9 @@ export interface SharedLedger extends Ledger {
   /** Takes one open call, unless a living replica has it; undefined when it is not to be had. */
   claimOne(tenant: string, callId: string, replica: string): Promise<Call | undefined>;
   /**
-   * Takes what nobody looks after: queued calls whose time is over (of nobody, or of a dead replica), parked ones whose total deadline has
-   * passed, leased ones of a dead replica whose lease is over, and leased ones whose lease is over by `graceMs` whoever has them.
+   * Takes what nobody looks after: queued calls whose time is over (of nobody, of a dead replica, or of this one, which may
+   * have lost sight of them), calls that wait for people and whose
+   * total deadline has passed (likewise), leased ones of a dead replica whose lease is over, and leased ones whose lease is over by `graceMs` whoever has them.
    */
   claimDue(query: { readonly replica: string; readonly now: number; readonly graceMs: number; readonly limit: number }): Promise<readonly Call[]>;
   /** Takes all calls that this worker incarnation has under a lease, whoever has them: its stream is here now. */

@@ -14,6 +14,9 @@ type Named = { readonly tenant: string; readonly callId: string };
 const openSql = `c.${notSucceededSql} AND c.state IN ('awaiting_approval', 'queued', 'dispatched', 'running', 'indeterminate')`;
 const freeSql = `(c.replica IS NULL OR NOT ${livesSql("c.replica")})`;
 
+/** Also what is with the asking one: it may have lost sight of it. */
+const ownSql = `(c.replica = ? OR ${freeSql})`;
+
 const takeSql = `UPDATE calls AS c SET replica = ? FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
   WHERE c.tenant = r.tenant AND c.call_id = r.call_id`;
 
@@ -36,10 +39,10 @@ const lockFree = "FOR UPDATE OF c SKIP LOCKED";
 
 /** Each by an index of what is due alone. */
 const dueSql: readonly string[] = [
-  `SELECT ${keys} FROM calls AS c WHERE c.state = 'queued' AND c.queue_deadline_at IS NOT NULL AND c.queue_deadline_at <= ? AND ${freeSql}
+  `SELECT ${keys} FROM calls AS c WHERE c.state = 'queued' AND c.queue_deadline_at IS NOT NULL AND c.queue_deadline_at <= ? AND ${ownSql}
     ORDER BY c.queue_deadline_at LIMIT ? ${lockFree}`,
-  `SELECT ${keys} FROM calls AS c WHERE c.state IN ('queued', 'awaiting_approval', 'indeterminate') AND c.total_deadline_at IS NOT NULL
-    AND c.total_deadline_at <= ? AND ${freeSql} ORDER BY c.total_deadline_at LIMIT ? ${lockFree}`,
+  `SELECT ${keys} FROM calls AS c WHERE c.state IN ('queued', 'awaiting_approval') AND c.total_deadline_at IS NOT NULL
+    AND c.total_deadline_at <= ? AND ${ownSql} ORDER BY c.total_deadline_at LIMIT ? ${lockFree}`,
 ];
 const leasedSql = `SELECT ${keys} FROM calls AS c WHERE c.${notSucceededSql} AND c.state IN ('dispatched', 'running')
   AND c.lease_expires_at <= ? AND (c.lease_expires_at <= ? OR NOT ${livesSql("c.replica")}) ORDER BY c.lease_expires_at LIMIT ? ${lockFree}`;
@@ -78,7 +81,7 @@ export function otherClaims(pool: ReadPool): Others {
         await freeCallsOfTheDead(tx);
         await age(tx, now);
         const found: Named[] = [];
-        for (const sql of dueSql) found.push(...(await tx.rows<Named>(sql, [now, limit])));
+        for (const sql of dueSql) found.push(...(await tx.rows<Named>(sql, [now, replica, limit])));
         found.push(...(await tx.rows<Named>(leasedSql, [now, now - graceMs, limit])));
         const each = new Map(found.map((call) => [JSON.stringify([call.tenant, call.callId]), call]));
         return take(tx, replica, [...each.values()].slice(0, limit));

@@ -2,10 +2,12 @@
 import type { Call } from "../../call/types.ts";
 import { LedgerUnavailable } from "../../ledger/port.ts";
 import { replicaTimes, type ReplicaPorts } from "./ports.ts";
+import type { Returns } from "./returns.ts";
 import { takeUp } from "./take-up.ts";
 
 export class Claims {
   readonly #ports: ReplicaPorts;
+  readonly #returns: Returns;
   /** Calls that were given back a moment ago, and until when they are left to others (monotonic ms). */
   readonly #left = new Map<string, number>();
   #running = false;
@@ -15,8 +17,9 @@ export class Claims {
   #disarm: () => void = () => {};
   #armedFor = Number.POSITIVE_INFINITY;
 
-  constructor(ports: ReplicaPorts) {
+  constructor(ports: ReplicaPorts, returns: Returns) {
     this.#ports = ports;
+    this.#returns = returns;
   }
 
   /** Calls wait in these lanes. */
@@ -99,9 +102,13 @@ export class Claims {
   }
 
   async #give(calls: readonly Call[]): Promise<void> {
-    const back: Call[] = [];
-    for (const call of calls) if (!(await takeUp(this.#ports, call))) back.push(call);
-    if (back.length > 0) await this.#ports.ledger.release(this.#ports.replica, back);
+    const back = new Set(calls);
+    try {
+      for (const call of calls) if (await takeUp(this.#ports, call)) back.delete(call);
+    } finally {
+      // Also those that could not be taken up: they are with this replica, and nobody else can have them.
+      await this.#returns.giveBack([...back]);
+    }
   }
 
   #leftAlone(): readonly string[] {

@@ -8,12 +8,14 @@ import type { Peer, Wake } from "../../ledger/shared.ts";
 import type { Companions } from "../driver-ports.ts";
 import { Claims } from "./claims.ts";
 import { replicaTimes, type ReplicaPorts } from "./ports.ts";
+import { Returns } from "./returns.ts";
 import { Sweeps } from "./sweeps.ts";
 import { takeUp } from "./take-up.ts";
 
 export class Replicas implements Companions {
   readonly #ports: ReplicaPorts;
   readonly #claims: Claims;
+  readonly #returns: Returns;
   readonly #sweeps: Sweeps;
   readonly #timers = new Set<() => void>();
   #peers: readonly Peer[] = [];
@@ -26,7 +28,8 @@ export class Replicas implements Companions {
 
   constructor(ports: ReplicaPorts) {
     this.#ports = ports;
-    this.#claims = new Claims(ports);
+    this.#returns = new Returns(ports);
+    this.#claims = new Claims(ports, this.#returns);
     this.#sweeps = new Sweeps(ports);
   }
 
@@ -36,7 +39,10 @@ export class Replicas implements Companions {
     await this.#beat(true);
     ledger.onWake((wake) => this.#hear(wake));
     this.#every(replicaTimes.beatMs, () => this.#beatAgain());
-    this.#every(replicaTimes.pollMs, () => this.#claims.poke(true));
+    this.#every(replicaTimes.pollMs, () => {
+      void this.#returns.again();
+      this.#claims.poke(true);
+    });
     this.#every(replicaTimes.sweepMs, () => void this.#sweeps.sweep());
   }
 
@@ -72,10 +78,8 @@ export class Replicas implements Companions {
   }
 
   release(calls: readonly { readonly tenant: string; readonly callId: string }[]): void {
-    const { ledger, replica } = this.#ports;
     this.#claims.gaveBack(calls);
-    // Those of a replica that cannot say so are had by others when it lives no more.
-    ledger.release(replica, calls).catch(() => undefined);
+    void this.#returns.giveBack(calls);
   }
 
   told({ tenant, callId }: Call): void {
@@ -106,7 +110,12 @@ export class Replicas implements Companions {
     }
     const mine = await ledger.claimOne(tenant, callId, replica);
     if (mine === undefined) return ledger.getCall(tenant, callId);
-    await takeUp(this.#ports, mine);
+    try {
+      await takeUp(this.#ports, mine);
+    } catch (error) {
+      void this.#returns.giveBack([mine]);
+      throw error;
+    }
     return mine;
   }
 

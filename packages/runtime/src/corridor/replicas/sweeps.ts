@@ -37,9 +37,11 @@ export class Sweeps {
     const { leaseGraceMs: graceMs, claimMax: limit } = replicaTimes;
     for (let full = true; full; ) {
       const calls = await ledger.claimDue({ replica, now: clock.now(), graceMs, limit });
-      for (const call of calls) await takeUp(this.#ports, call);
+      let taken = 0;
+      for (const call of calls) if (await takeUp(this.#ports, call)) taken++;
       driver.pump();
-      full = calls.length >= limit;
+      // What memory has already is found again by every look.
+      full = taken > 0 && calls.length >= limit;
     }
   }
 
