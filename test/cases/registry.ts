@@ -19,7 +19,26 @@ const fairHub = "packages/runtime/src/dispatch/fair.test.ts";
 const choice = "packages/runtime/src/dispatch/choose.test.ts";
 const garbage = "test/e2e/garbage-worker.test.ts";
 
+const retries = "test/e2e/retries.test.ts";
+const retried = "packages/runtime/src/dispatch/retried.test.ts";
+const lostWorkers = "test/e2e/lost-workers.test.ts";
+const lostByClass = "test/e2e/lost-by-class.test.ts";
+
 export const cases: Readonly<Record<string, readonly Place[]>> = {
+  "RTY-01": [[retries, "RTY-01: two failures, then a success"]],
+  "RTY-02": [["packages/runtime/src/call/back-off.test.ts", "RTY-02: two seconds, doubled with every attempt"]],
+  "RTY-04": [[retries, "RTY-04: a payment that fails so surfaces at once"]],
+  "RTY-06": [[retries, "RTY-06: 5 s in all, the next attempt 8 s away"]],
+  "RTY-07": [
+    [retries, "RTY-07: after two failures the tool is left alone"],
+    [retried, "RTY-07: a tool that is down"],
+    ["packages/runtime/src/dispatch/breaker.test.ts", "RTY-07: after its cool-down one call tries the tool"],
+  ],
+  "RTY-08": [
+    [retries, "RTY-08: a runtime that is killed during the wait"],
+    [retried, "RTY-08: a restart finds its instant"],
+  ],
+
   "API-01": [[api, "API-01: echo answers with its input, its id and its execution block"]],
   "API-04": [[api, "API-04: an expired key and a revoked key are told apart"]],
   "API-05": [[api, "API-05: a viewer cannot invoke"]],
@@ -102,6 +121,12 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "WRK-01": [[choice, "WRK-01: who has run the code before"]],
   "WRK-02": [["packages/runtime/src/corridor/boxes.test.ts", "WRK-02: a floor of gVisor"]],
   "WRK-03": [[choice, "WRK-03: who has the memory"]],
+  "WRK-05": [
+    [lostWorkers, "WRK-05, report 054: the worker of an unsafe call is killed"],
+    [lostWorkers, "WRK-05: the worker of a safe call is killed"],
+  ],
+  "WRK-06": [[lostWorkers, "worst thing 3, WRK-05, WRK-06: a stopped worker gets no new work"]],
+  "WRK-08": [[retried, "WRK-08: a box that cannot be made"]],
 
   "AUD-02": [[audit, "AUD-02: one flipped byte of one row"]],
   "AUD-05": [[audit, "AUD-05: a chain that was recomputed without the key is reported"]],
@@ -136,4 +161,18 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "report 224": [[approvals, "reports 035, 036, 037, 038 and 224: an expiry is told as one"]],
   "report 225": [[reports, "report 225: arguments that have no hash of their own"]],
   "report 227": [[reports, "report 227: every attempt that failed has a record of its own"]],
+
+  F6a: [[lostByClass, "nobody is asked; it is queued again"]],
+  F6b: [[lostByClass, "nobody is asked; it is queued again"]],
+  F7a: [[lostByClass, "it is parked for a person"]],
+  F7b: [[lostByClass, "it is parked for a person"]],
+  "report 045": [[lostWorkers, "worst thing 3, report 045, WRK-06"]],
+  "report 047": [["packages/runtime/src/dispatch/return.test.ts", "a lease that is over is dropped; a result under it is still wanted"]],
+  "report 053": [["packages/runtime/src/dispatch/return.test.ts", "another incarnation is another worker"]],
+  "report 054": [[lostWorkers, "WRK-05, report 054: the worker of an unsafe call is killed"]],
+  "report 213": [
+    [retries, "report 213: Retry-After in seconds and as a date"],
+    ["packages/runtime/src/call/back-off.test.ts", "report 213: calls that fail together do not come back together"],
+    ["packages/runtime/src/call/retry-after.test.ts", "report 213: %s is a wait"],
+  ],
 };

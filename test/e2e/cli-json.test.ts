@@ -215,7 +215,9 @@ describe("what each command prints", () => {
     const body = { tool: "stuck", input: { gate: "deaf", stubborn: true }, mode: "async", limits: { timeout_ms: 100 } };
     const { execution_id: id = "" } = (await stack.admin.invoke(body)).body;
     await ended(id, "indeterminate");
+    await json("calls resolve-all", "--verdict", "fail");
     await json("calls resolve", id, "confirm", "--output", "{}", "--comment", "seen at the bank");
+    await json("calls replay", id, "--acknowledge", "--async");
     gates.open("deaf");
   });
 

@@ -73,6 +73,15 @@ async function executions(): Promise<void> {
   await admin.until(held, ["cancelled", "succeeded"]);
 
   const unknown = await lostCall();
+  const all = { filter: { tool: "pay", project: "default", routing_outcome: "lease_expired", worker: "w-lost", older_than_ms: 1 }, verdict: "fail" };
+  await admin.post("/v1/executions:resolve", { ...all, comment: "seen", dry_run: true, limit: 5 });
+  await admin.post("/v1/executions:resolve", { ...all, filter: { tool: "nobody" } });
+  await admin.post(`/v1/executions/${id}/replay`, { mode: "sync", wait_ms: 5_000, acknowledge_may_have_executed: true, idempotency_key: "again" });
+  const slow = (await admin.invoke({ tool: "hold", input: { gate: "h" }, mode: "async" })).body.execution_id;
+  await gates.entered("h");
+  gates.open("h");
+  await admin.until(slow, ["succeeded"]);
+  await admin.post(`/v1/executions/${slow}/replay`, { mode: "async", acknowledge_may_have_executed: true });
   await admin.post(`/v1/executions/${unknown}/resolve`, { verdict: "confirm", output: { paid: 1 }, comment: "seen" });
   await admin.call(unknown);
 }

@@ -100,6 +100,7 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     outputChunkBytesMax: [workerCalls, "progress, output in pieces of 64 KiB with a running number"],
     syncWaitMs: [following, "patience %s ends, and the call goes on"],
     syncWaitMsMax: [httpBounds, "syncWaitMsMax"],
+    resolveManyMax: [httpBounds, "resolveManyMax"],
     queueWaitMs: [waitingCalls, "the queue's deadline"],
     startDeadlineMs: [lostCalls, "accepted and not started within 10 s: lost"],
     runTimeoutMs: [manifests, "runTimeoutMs and graceMs hold where a manifest says nothing of them"],

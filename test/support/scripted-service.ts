@@ -278,6 +278,8 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
     },
     cancel: async (asked, id) => ({ call: find(asked, id).call, stopping: false }),
     resolve: async (asked, id) => find(asked, id).call,
+    resolveMany: async () => ({ dryRun: true, matched: 0, shown: [], resolved: [], failed: [], remaining: 0, more: false }),
+    replay: async (asked, id) => ({ call: find(asked, id).call, progress: "settled", replayed: false }),
     registerTool: async () => ({ version: scriptedVersion, alreadyThere: false, active: true, warnings: [] }),
     listTools: async () => ({ items: [scriptedTool], next: undefined }),
     getTool: async () => ({ record: scriptedTool, version: scriptedVersion, versions: ["1.2.0", "1.1.0"], workers: 2, breaker: { state: "closed", failures: 0, openUntil: null, againMs: null } }),

@@ -59,6 +59,8 @@ from .models import (
     RegisteredTool,
     RemovedLimit,
     RemovedWebhook,
+    ResolveManyRequestFilter,
+    ResolvedMany,
     RolledBackTool,
     RuntimeStatus,
     Scope,
@@ -2068,6 +2070,95 @@ class Client(Transport):
                 f"/v1/projects/{in_path(project)}",
                 body=json_bytes(body),
                 repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def resolve_executions(
+        self,
+        *,
+        filter: ResolveManyRequestFilter,
+        verdict: Literal["confirm", "retry", "fail"],
+        comment: Optional[str] = None,
+        dry_run: Optional[bool] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> ResolvedMany:
+        """Say how many calls ended whose end nobody knows.
+
+        Each is resolved and audited by itself; one that cannot be is told beside the others. `dry_run` counts
+        and shows what is known of them, and resolves none. What is left over stands in `remaining`: send the
+        same again.
+
+        Takes the scope `approvals:decide`.
+
+        filter: Which of the calls whose end nobody knows; every part that is given must hold
+        verdict: `confirm` takes each call's own late result; a call without one stays as it is
+        comment: For the audit of each call
+        dry_run: True: nothing is resolved; how many match is counted, and what is known of them shown
+        limit: At most so many; 500 without it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"filter": filter, "verdict": verdict}
+        body.update(given({"comment": comment, "dry_run": dry_run, "limit": limit}))
+        answer: ResolvedMany = self._send(
+            Request(
+                "POST",
+                "/v1/executions:resolve",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def replay_execution(
+        self,
+        id: str,
+        *,
+        acknowledge_may_have_executed: Optional[bool] = None,
+        mode: Optional[Literal["sync", "async"]] = None,
+        wait_ms: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Execution:
+        """Make an ended call once more.
+
+        A new call with the old one's tool, version and arguments as they were sent, through every stage and
+        under the rights of whoever asks; its `context.causation_id` names the old one. A call that may have
+        had its effect is replayed only with `acknowledge_may_have_executed`.
+
+        Takes the scope `tools:invoke`.
+
+        id: `execution_id` of the call
+        acknowledge_may_have_executed: True: that the call may have had its effect is known, and it is wanted
+            again
+        mode: As for an invoke
+        wait_ms: As for an invoke
+        idempotency_key: Names the new call for good
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, integrity_violation, approval_denied, approval_expired, tool_not_found,
+        execution_not_found, project_not_found, idempotency_conflict, conflict, payload_too_large,
+        resource_exceeded, tool_error, rate_limited, quota_exceeded, queue_full, internal, lease_expired,
+        indeterminate, worker_rejected, invalid_output, sandbox_unavailable, no_handler, capacity_exhausted,
+        breaker_open, draining, ledger_unavailable, timeout.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({
+            "acknowledge_may_have_executed": acknowledge_may_have_executed,
+            "mode": mode,
+            "wait_ms": wait_ms,
+            "idempotency_key": idempotency_key,
+        }))
+        answer: Execution = self._send(
+            Request(
+                "POST",
+                f"/v1/executions/{in_path(id)}/replay",
+                body=json_bytes(body),
+                wait_s=(0 if wait_ms is None else wait_ms) / 1000,
             ),
             timeout_s,
         )

@@ -1576,6 +1576,52 @@ class RemovedWebhook(TypedDict):
     removed: Literal[True]
 
 
+class ReplayRequest(TypedDict, total=False):
+    """A call that has ended is made once more."""
+
+    # True: that the call may have had its effect is known, and it is wanted again
+    acknowledge_may_have_executed: bool
+    # As for an invoke
+    mode: Literal["sync", "async"]
+    # As for an invoke
+    wait_ms: int
+    # Names the new call for good
+    idempotency_key: str
+
+
+class ResolveManyRequestFilter(TypedDict, total=False):
+    """Which of the calls whose end nobody knows; every part that is given must hold."""
+
+    # Calls of this tool
+    tool: str
+    # Calls of this project
+    project: str
+    # Calls that were lost in this way
+    routing_outcome: Literal["lease_expired", "indeterminate"]
+    # Calls that this worker had last
+    worker: str
+    # Calls that were made at least so long ago, in ms
+    older_than_ms: int
+
+
+class _ResolveManyRequestRequired(TypedDict):
+    # Which of the calls whose end nobody knows; every part that is given must hold
+    filter: ResolveManyRequestFilter
+    # `confirm` takes each call's own late result; a call without one stays as it is
+    verdict: Literal["confirm", "retry", "fail"]
+
+
+class ResolveManyRequest(_ResolveManyRequestRequired, total=False):
+    """A person's word on many calls whose end nobody knows."""
+
+    # For the audit of each call
+    comment: str
+    # True: nothing is resolved; how many match is counted, and what is known of them shown
+    dry_run: bool
+    # At most so many; 500 without it
+    limit: int
+
+
 class _ResolveRequestRequired(TypedDict):
     # `confirm`: it happened; `retry`: it did not, run it again; `fail`: give it up
     verdict: Literal["confirm", "retry", "fail"]
@@ -1588,6 +1634,32 @@ class ResolveRequest(_ResolveRequestRequired, total=False):
     output: Any
     # For the audit
     comment: str
+
+
+class ResolvedManyResolvedItem(TypedDict):
+    execution_id: str
+    status: CallState
+
+
+class ResolvedManyFailedItem(TypedDict):
+    execution_id: str
+    code: str
+    message: str
+
+
+class ResolvedMany(TypedDict):
+    """What a word on many calls came to."""
+
+    dry_run: bool
+    matched: int
+    # Of a dry run: the first of them
+    shown: List[UnknownEnd]
+    resolved: List[ResolvedManyResolvedItem]
+    failed: List[ResolvedManyFailedItem]
+    # That match and were left: send the same again
+    remaining: int
+    # There may be others that were not looked at
+    more: bool
 
 
 class Resources(TypedDict):
@@ -2038,6 +2110,23 @@ class ToolVersion(TypedDict):
     published_at: str
     published_by: str
     spec: ToolSpec
+
+
+class UnknownEnd(TypedDict):
+    """What is known of a call whose end is not."""
+
+    execution_id: str
+    tool: str
+    version: str
+    project: str
+    principal: str
+    side_effect_class: SideEffectClass
+    created_at: str
+    # How it was lost
+    routing_outcome: Optional[str]
+    may_have_executed: bool
+    attempts: List[Attempt]
+    late_results: List[LateResult]
 
 
 class _UsageRequired(TypedDict):

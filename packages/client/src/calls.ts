@@ -24,6 +24,9 @@ import type {
   ExecutionDetail,
   ExecutionQuery,
   Page,
+  ReplayRequest,
+  ResolvedMany,
+  ResolveManyRequest,
   ResolveRequest,
   WithOutputText,
 } from "./types.ts";
@@ -68,6 +71,10 @@ export interface CallsClient<Tools = AnyTools> {
     answer: ResolveRequest & { readonly outputText?: string },
     options?: AskOptions,
   ): Promise<Execution>;
+  /** The same word on many calls, each resolved by itself; with `dry_run` a look at them. */
+  resolveMany(request: ResolveManyRequest, options?: AskOptions): Promise<ResolvedMany>;
+  /** @throws SignalboxApiError `conflict` where it is open, or may have had its effect and that was not acknowledged */
+  replay(executionId: string, request?: ReplayRequest, options?: AskOptions): Promise<Execution>;
 }
 
 type Making = Pick<CallsClient, "invoke" | "stream">;
@@ -152,7 +159,7 @@ function looking(ask: Ask): Pick<CallsClient, "get" | "list" | "events"> {
   };
 }
 
-function ending(ask: Ask): Pick<CallsClient, "cancel" | "resolve"> {
+function ending(ask: Ask): Pick<CallsClient, "cancel" | "resolve" | "resolveMany" | "replay"> {
   return {
     async cancel(id, how) {
       const path = `/v1/executions/${segment(id)}/cancel`;
@@ -162,6 +169,15 @@ function ending(ask: Ask): Pick<CallsClient, "cancel" | "resolve"> {
       const bodyText = spliced(ask, answer, "output", outputText);
       const path = `/v1/executions/${segment(id)}/resolve`;
       return (await ask({ method: "POST", path, bodyText, repeatable: false }, how)).body as Execution;
+    },
+    async resolveMany(request, how) {
+      const bodyText = JSON.stringify(request);
+      return (await ask({ method: "POST", path: "/v1/executions:resolve", bodyText, repeatable: request.dry_run === true }, how)).body as ResolvedMany;
+    },
+    async replay(id, request = {}, how) {
+      const path = `/v1/executions/${segment(id)}/replay`;
+      const repeatable = request.idempotency_key !== undefined;
+      return (await ask({ method: "POST", path, bodyText: JSON.stringify(request), repeatable }, how)).body as Execution;
     },
   };
 }

@@ -191,6 +191,56 @@ export interface ResolveRequest {
   readonly comment?: string;
 }
 
+/** Which calls of unknown end; every part that is given must hold. `confirm` takes each call's own late result. */
+export interface ResolveManyRequest {
+  readonly filter: {
+    readonly tool?: string;
+    readonly project?: string;
+    readonly routing_outcome?: "lease_expired" | "indeterminate";
+    readonly worker?: string;
+    readonly older_than_ms?: number;
+  };
+  readonly verdict: "confirm" | "retry" | "fail";
+  readonly comment?: string;
+  /** Nothing is resolved; what would be is counted and shown. */
+  readonly dry_run?: boolean;
+  readonly limit?: number;
+}
+
+/** What is known of a call whose end is not. */
+export interface UnknownEnd {
+  readonly execution_id: string;
+  readonly tool: string;
+  readonly version: string;
+  readonly project: string;
+  readonly principal: string;
+  readonly side_effect_class: SideEffectClass;
+  readonly created_at: string;
+  readonly routing_outcome: string | null;
+  readonly may_have_executed: boolean;
+  readonly attempts: readonly Attempt[];
+  readonly late_results: readonly LateResult[];
+}
+
+export interface ResolvedMany {
+  readonly dry_run: boolean;
+  readonly matched: number;
+  readonly shown: readonly UnknownEnd[];
+  readonly resolved: readonly { readonly execution_id: string; readonly status: ExecutionStatus }[];
+  readonly failed: readonly { readonly execution_id: string; readonly code: string; readonly message: string }[];
+  readonly remaining: number;
+  readonly more: boolean;
+}
+
+/** A call that has ended is made once more, as a new one. */
+export interface ReplayRequest {
+  /** That an unsafe call may have had its effect is known, and it is wanted again. */
+  readonly acknowledge_may_have_executed?: boolean;
+  readonly mode?: "sync" | "async";
+  readonly wait_ms?: number;
+  readonly idempotency_key?: string;
+}
+
 export interface Tool {
   readonly tool: string;
   readonly active_version: string | null;

@@ -42,6 +42,8 @@ export const limits = {
 
   syncWaitMs: 30_000,
   syncWaitMsMax: 300_000,
+  /** Calls of unknown end that one request resolves. */
+  resolveManyMax: 500,
   queueWaitMs: 30_000,
   startDeadlineMs: 10_000,
   runTimeoutMs: 30_000,

@@ -1,4 +1,5 @@
 // What a front door can ask of the runtime, in one shape for REST, gRPC, MCP and the CLI.
+import type { SignalboxError } from "@signalbox/protocol";
 import type { Attempt, Call, CallEvent, CallState, LateResult, Priority } from "./call/types.ts";
 import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
 import type { Page } from "./ledger/port.ts";
@@ -44,6 +45,56 @@ export interface InvokeAnswer {
   readonly replayed: boolean;
   /** How the tightest rate stands that the call has passed; absent where none applies. */
   readonly rate?: RateStanding;
+}
+
+/** A call that has ended is made once more. */
+export interface ReplayRequest {
+  /** Whoever asks knows that an unsafe call may have had its effect, and wants it again. */
+  readonly acknowledgeMayHaveExecuted?: boolean;
+  readonly mode: "sync" | "async";
+  readonly waitMs?: number;
+  readonly idempotencyKey?: string;
+}
+
+/** Which parked calls of unknown end; every part that is given must hold. */
+export interface ResolveFilter {
+  readonly tool?: string;
+  readonly project?: string;
+  readonly routingOutcome?: "lease_expired" | "indeterminate";
+  /** Who had it last. */
+  readonly worker?: string;
+  /** Made at least so long ago. */
+  readonly olderThanMs?: number;
+}
+
+export interface ResolveManyRequest {
+  readonly filter: ResolveFilter;
+  /** `confirm` takes each call's own late result. */
+  readonly verdict: "confirm" | "retry" | "fail";
+  readonly comment?: string;
+  /** Nothing is resolved; what would be is shown. */
+  readonly dryRun: boolean;
+  readonly limit: number;
+}
+
+/** What is known of a call whose end is not. */
+export interface UnknownEnd {
+  readonly call: Call;
+  readonly attempts: readonly Attempt[];
+  readonly lateResults: readonly LateResult[];
+}
+
+export interface ResolvedMany {
+  readonly dryRun: boolean;
+  readonly matched: number;
+  /** Of a dry run alone; the first of them. */
+  readonly shown: readonly UnknownEnd[];
+  readonly resolved: readonly Call[];
+  readonly failed: readonly { readonly callId: string; readonly error: SignalboxError }[];
+  /** That match and were left for another request. */
+  readonly remaining: number;
+  /** There may be others that this request has not looked at. */
+  readonly more: boolean;
 }
 
 export interface ExecutionDetail {
@@ -142,6 +193,11 @@ export interface Service extends GovernanceService, FilesService, TenantService,
     executionId: string,
     answer: { readonly verdict: "confirm" | "retry" | "fail"; readonly outputJson?: string; readonly comment?: string },
   ): Promise<Call>;
+
+  /** The same word on many. */
+  resolveMany(asked: Asked, request: ResolveManyRequest): Promise<ResolvedMany>;
+  /** A new call through every stage, which names the old one in `context.causation_id`. */
+  replay(asked: Asked, executionId: string, how: ReplayRequest): Promise<InvokeAnswer>;
 
   /** @param document a parsed manifest (YAML or JSON). `alreadyThere` when the same digest was registered before. */
   registerTool(

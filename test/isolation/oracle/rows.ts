@@ -72,9 +72,24 @@ const calls: readonly Row[] = states.flatMap((state) => [
     (ids) => `/v1/executions/${ids[state]}/resolve`,
     () => ({ verdict: "fail" }),
   ),
+  sends(
+    "POST",
+    "/v1/executions/:id/replay",
+    ["id", "idempotency_key"],
+    404,
+    (ids) => `/v1/executions/${ids[state]}/replay`,
+    ({ idempotencyKey }) => ({ mode: "async", acknowledge_may_have_executed: true, idempotency_key: idempotencyKey }),
+  ),
   get("/v1/approvals", "execution_id", 200, (ids) => `/v1/approvals?execution_id=${ids[state]}`),
   get("/v1/audit", "execution_id", 200, (ids) => `/v1/audit?execution_id=${ids[state]}`),
 ]);
+
+const resolvingMany: readonly Row[] = (["tool", "project", "worker"] as const).map((part) =>
+  sends("POST", "/v1/executions:resolve", ["filter"], 200, () => "/v1/executions:resolve", (ids) => ({
+    filter: { [part]: part === "worker" ? "w-owner" : ids[part] },
+    verdict: "fail",
+  })),
+);
 
 const invoking: readonly Row[] = [
   invokes(["tool"], 404, ({ tool }) => ({ tool })),
@@ -434,6 +449,7 @@ const limiting: readonly Row[] = [
 
 export const rows: readonly Row[] = [
   ...calls,
+  ...resolvingMany,
   ...invoking,
   ...files,
   ...tools,
@@ -447,6 +463,7 @@ export const rows: readonly Row[] = [
 
 /** Fields by which nothing is named that somebody else could have: amounts, states, texts of one's own. */
 export const harmless: ReadonlySet<string> = new Set([
+  "acknowledge_may_have_executed",
   "limit",
   "status",
   "state",

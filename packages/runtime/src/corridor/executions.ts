@@ -15,7 +15,7 @@ import { waitAtMost } from "./waiters.ts";
 const eventsMax = 1_000;
 
 /** Unknown and foreign ids get the very same words, so that nobody learns what exists elsewhere. */
-function notFound(): SignalboxError {
+export function notFound(): SignalboxError {
   return new SignalboxError("execution_not_found", "there is no such execution");
 }
 
@@ -26,7 +26,7 @@ async function rowOf(ports: InvokePorts, asked: Asked, executionId: string): Pro
 }
 
 /** A key sees its own project; the admin key sees the tenant. */
-function maySee(asked: Asked, project: string): boolean {
+export function maySee(asked: Asked, project: string): boolean {
   return asked.principal.scopes.has("*") || asked.principal.project === project;
 }
 

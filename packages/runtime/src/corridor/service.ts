@@ -20,6 +20,8 @@ import { explainPolicy } from "./policy-questions.ts";
 import { testPolicies } from "./policy-questions-cases.ts";
 import { enableTool, listProjects, projectTools, putProject } from "./projects.ts";
 import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, toolPins } from "./registry-admin.ts";
+import { replay } from "./replay.ts";
+import { resolveMany } from "./resolve-many.ts";
 import type { Streams } from "./streams.ts";
 import { activateTool, getTool, listTools, registerTool } from "./tools.ts";
 import { tenantService } from "./tenants.ts";
@@ -50,6 +52,8 @@ export function serviceOf(ports: ServicePorts): Service {
     follow: (asked, id, afterSeq, how) => follow(ports, asked, id, afterSeq, how?.answering === true),
     cancel: (asked, id) => cancel(ports, asked, id),
     resolve: (asked, id, answer) => resolve(ports, asked, id, answer),
+    resolveMany: (asked, request) => resolveMany(ports, asked, request),
+    replay: (asked, id, how) => replay(ports, asked, id, how),
     registerTool: (asked, document, options) => registerTool(ports, asked, document, options),
     listTools: (asked, limit, cursor, query) =>
       ports.paging(asked, "tools", cursor, (opened) => listTools(ports, asked, limit, opened, query)),

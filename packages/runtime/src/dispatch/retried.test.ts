@@ -1,7 +1,7 @@
 // Retries and breakers in the hub: who waits for an instant, whom that hides, and what a tool that is down is spared.
-import { errorBody, type Result } from "@signalbox/protocol";
+import { errorBody, type Result, type WorkerMessage } from "@signalbox/protocol";
 import { describe, expect, test } from "vitest";
-import { HandHub, believe, result, started } from "../../../../test/support/hand-hub.ts";
+import { HandHub, believe, register, result, started } from "../../../../test/support/hand-hub.ts";
 import { identityOf } from "../../../../test/support/calls.ts";
 import { pinnedRetry } from "../call/retry.ts";
 import type { CallIdentity } from "../call/types.ts";
@@ -232,5 +232,33 @@ describe("RTY-07: a tool that is down", () => {
     hub.hub.disconnect(w1);
     hub.pass(16_000);
     expect([hub.call("c1").state, hub.call("c2").state, hub.breaker()]).toEqual(["indeterminate", "indeterminate", "open"]);
+  });
+});
+
+describe("WRK-08: a box that cannot be made", () => {
+  const noBox = (callId: string, fence: number): WorkerMessage => ({ type: "nack", callId, fence, reason: "retry_elsewhere", code: "box_not_provisioned", message: "no space" });
+
+  function boxes(...workers: readonly string[]): { hub: Retries; sessions: number[] } {
+    const hub = new Retries();
+    const sessions = workers.map((workerId, at) => {
+      const session = 100 + at;
+      hub.hub.connect(session, { tenant: "platform", principal: "service:boxes" }, hub.now);
+      hub.say(session, { ...register(workerId, { tools: {} }), backends: ["native"] });
+      return session;
+    });
+    return { hub, sessions };
+  }
+
+  test.each(["idempotent_write", "non_idempotent_write"] as const)("on one worker (%s) is made on another, in the same attempt; on neither is 503", (sideEffectClass) => {
+    const { hub, sessions: [w1 = 0, w2 = 0] } = boxes("w1", "w2");
+    hub.enter("c1", plain, { sandbox: "native", sideEffectClass });
+    expect(hub.sent(w1)).toEqual(["registered", "invoke c1#1"]);
+    hub.say(w1, noBox("c1", 1));
+    hub.store();
+    expect(hub.sent(w2)).toEqual(["registered", "invoke c1#2"]);
+    expect(hub.call("c1").attempt).toBe(1);
+    hub.say(w2, noBox("c1", 2));
+    hub.store();
+    expect(hub.orders("tell").map(({ call: { state, error, attempt } }) => [state, error?.code, attempt])).toEqual([["failed", "sandbox_unavailable", 1]]);
   });
 });

@@ -52,6 +52,7 @@ describe("sizes", () => {
     ],
     ["contextBytesMax", 16_384, invoking((size) => ({ context: objectOf(size) })), "/context"],
     ["syncWaitMsMax", 300_000, invoking((size) => ({ wait_ms: size })), "/wait_ms"],
+    ["resolveManyMax", 500, (size: number): Asked => ({ path: "/v1/executions:resolve", body: { filter: {}, verdict: "fail", limit: size } }), "/limit"],
     ["totalDeadlineMsMax", 2_678_400_000, invoking((size) => ({ deadline_ms: size })), "/deadline_ms"],
     [
       "filesPerCallMax",

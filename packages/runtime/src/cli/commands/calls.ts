@@ -12,6 +12,7 @@ import { paintStatus } from "../paint.ts";
 import { countFlag, givenOnly, pageOptions, remarkMore } from "../session.ts";
 import type { OnlineSession, Outcome, Runs } from "../session.ts";
 import { addFollow } from "./call-follow.ts";
+import { addSettling } from "./call-settling.ts";
 import { addTail } from "./call-tail.ts";
 import { callStory, eventData } from "../story.ts";
 import { parseSpanMs } from "../times.ts";
@@ -80,6 +81,7 @@ export function addCalls(program: Command, runs: Runs): void {
       .option("--comment <text>", "why; kept in the audit"),
     resolveCall,
   );
+  addSettling(calls, runs);
 }
 
 function queryOf(session: OnlineSession, options: ListOptions): ExecutionQuery {

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signalbox/v1/tool_runtime.proto.
  */
 export const file_signalbox_v1_tool_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zaWduYWxib3gvdjEvdG9vbF9ydW50aW1lLnByb3RvEgxzaWduYWxib3gudjEiqgQKDUludm9rZVJlcXVlc3QSDAoEdG9vbBgBIAEoCRIUCgd2ZXJzaW9uGAIgASgJSACIAQESEwoGdGVuYW50GAMgASgJSAGIAQESFAoHcHJvamVjdBgEIAEoCUgCiAEBEhgKBWlucHV0GAUgASgMQgSguxgBSAOIAQESJQoFZmlsZXMYBiADKAsyFi5zaWduYWxib3gudjEuQ2FsbEZpbGUSGgoHY29udGV4dBgHIAEoDEIEoLsYAUgEiAEBEi8KBmxpbWl0cxgIIAEoCzIaLnNpZ25hbGJveC52MS5JbnZva2VMaW1pdHNIBYgBARIRCgRtb2RlGAkgASgJSAaIAQESFAoHd2FpdF9tcxgKIAEoA0gHiAEBEhgKC2RlYWRsaW5lX21zGAsgASgDSAiIAQESIQoUY2FuY2VsX29uX2Rpc2Nvbm5lY3QYDCABKAhICYgBARIVCghwcmlvcml0eRgNIAEoCUgKiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgOIAEoCUgLiAEBQgoKCF92ZXJzaW9uQgkKB190ZW5hbnRCCgoIX3Byb2plY3RCCAoGX2lucHV0QgoKCF9jb250ZXh0QgkKB19saW1pdHNCBwoFX21vZGVCCgoIX3dhaXRfbXNCDgoMX2RlYWRsaW5lX21zQhcKFV9jYW5jZWxfb25fZGlzY29ubmVjdEILCglfcHJpb3JpdHlCEgoQX2lkZW1wb3RlbmN5X2tleSJUCghDYWxsRmlsZRIMCgRwYXRoGAEgASgJEhQKB2NvbnRlbnQYAiABKAlIAIgBARIQCgNyZWYYAyABKAlIAYgBAUIKCghfY29udGVudEIGCgRfcmVmImoKDEludm9rZUxpbWl0cxIXCgp0aW1lb3V0X21zGAEgASgDSACIAQESHQoQbWF4X291dHB1dF9ieXRlcxgCIAEoA0gBiAEBQg0KC190aW1lb3V0X21zQhMKEV9tYXhfb3V0cHV0X2J5dGVzInYKEUludm9rZU1hbnlSZXF1ZXN0EgsKA3JlZhgBIAEoCRIsCgdyZXF1ZXN0GAIgASgLMhsuc2lnbmFsYm94LnYxLkludm9rZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgDIAEoCUgAiAEBQg0KC19yZXF1ZXN0X2lkIsEBChJJbnZva2VNYW55UmVzcG9uc2USCwoDcmVmGAEgASgJEiwKCWV4ZWN1dGlvbhgCIAEoCzIXLnNpZ25hbGJveC52MS5FeGVjdXRpb25IABIqCgVlcnJvchgDIAEoCzIZLnNpZ25hbGJveC52MS5FcnJvckRldGFpbEgAEhIKCnJlcXVlc3RfaWQYBCABKAkSEwoLc3RhdHVzX2NvZGUYBSABKAUSEAoIcmVwbGF5ZWQYBiABKAhCCQoHb3V0Y29tZSJUChZGb2xsb3dFeGVjdXRpb25SZXF1ZXN0EhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIWCglhZnRlcl9zZXEYAiABKANIAIgBAUIMCgpfYWZ0ZXJfc2VxIoABCgtTdHJlYW1FdmVudBILCgNzZXEYASABKAMSDwoCdHMYAiABKAlIAIgBARIMCgR0eXBlGAMgASgJEhIKBGRhdGEYBCABKAxCBKC7GAESGQoMZXhlY3V0aW9uX2lkGAUgASgJSAGIAQFCBQoDX3RzQg8KDV9leGVjdXRpb25faWQiKwoTR2V0RXhlY3V0aW9uUmVxdWVzdBIUCgxleGVjdXRpb25faWQYASABKAkimggKCUV4ZWN1dGlvbhIUCgxleGVjdXRpb25faWQYASABKAkSDAoEdG9vbBgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg4KBnN0YXR1cxgEIAEoCRIPCgdwcm9qZWN0GAUgASgJEhEKCXByaW5jaXBhbBgGIAEoCRIZChFzaWRlX2VmZmVjdF9jbGFzcxgHIAEoCRIiCg9pZGVtcG90ZW5jeV9rZXkYCCABKAlCBKi7GAFIAIgBARISCgpjcmVhdGVkX2F0GAkgASgJEh0KCnNldHRsZWRfYXQYCiABKAlCBKi7GAFIAYgBARImChNjYW5jZWxfcmVxdWVzdGVkX2F0GAsgASgJQgSouxgBSAKIAQESHgoLYXBwcm92YWxfaWQYDCABKAlCBKi7GAFIA4gBARISCgppbnB1dF9oYXNoGA0gASgJEh4KC291dHB1dF9oYXNoGA4gASgJQgSouxgBSASIAQESEgoKcmVxdWVzdF9pZBgPIAEoCRIrCgVlcnJvchgQIAEoCzIXLnNpZ25hbGJveC52MS5DYWxsRXJyb3JIBYgBARIvCglleGVjdXRpb24YESABKAsyHC5zaWduYWxib3gudjEuRXhlY3V0aW9uQmxvY2sSGQoGb3V0cHV0GBIgASgMQgSguxgBSAaIAQESKwoGcG9saWN5GBMgASgLMhsuc2lnbmFsYm94LnYxLlBvbGljeVZlcmRpY3QSNgoIYXBwcm92ZWQYFCABKAsyHy5zaWduYWxib3gudjEuRXhlY3V0aW9uQXBwcm92ZWRIB4gBARIyCgZlZGl0ZWQYFSABKAsyHS5zaWduYWxib3gudjEuRXhlY3V0aW9uRWRpdGVkSAiIAQESVAoIZGVjaXNpb24YFiABKAsyHy5zaWduYWxib3gudjEuRXhlY3V0aW9uRGVjaXNpb25CHLK7GBhUb29sUnVudGltZS5HZXRFeGVjdXRpb25ICYgBARJOCghhdHRlbXB0cxgXIAMoCzIeLnNpZ25hbGJveC52MS5FeGVjdXRpb25BdHRlbXB0QhyyuxgYVG9vbFJ1bnRpbWUuR2V0RXhlY3V0aW9uElUKDGxhdGVfcmVzdWx0cxgYIAMoCzIhLnNpZ25hbGJveC52MS5FeGVjdXRpb25MYXRlUmVzdWx0QhyyuxgYVG9vbFJ1bnRpbWUuR2V0RXhlY3V0aW9uQhIKEF9pZGVtcG90ZW5jeV9rZXlCDQoLX3NldHRsZWRfYXRCFgoUX2NhbmNlbF9yZXF1ZXN0ZWRfYXRCDgoMX2FwcHJvdmFsX2lkQg4KDF9vdXRwdXRfaGFzaEIICgZfZXJyb3JCCQoHX291dHB1dEILCglfYXBwcm92ZWRCCQoHX2VkaXRlZEILCglfZGVjaXNpb24iKwoRRXhlY3V0aW9uQXBwcm92ZWQSCgoCYnkYASADKAkSCgoCYXQYAiABKAkijwEKD0V4ZWN1dGlvbkVkaXRlZBIKCgJieRgBIAEoCRIXCgRhcmdzGAIgASgMQgSguxgBSACIAQESIAoNb3JpZ2luYWxfYXJncxgDIAEoDEIEoLsYAUgBiAEBEhEKBG5vdGUYBCABKAlIAogBAUIHCgVfYXJnc0IQCg5fb3JpZ2luYWxfYXJnc0IHCgVfbm90ZSJqChFFeGVjdXRpb25EZWNpc2lvbhIKCgJpZBgBIAEoCRIPCgdvdXRjb21lGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIoCgVydWxlcxgEIAMoCzIZLnNpZ25hbGJveC52MS5NYXRjaGVkUnVsZSL8AgoQRXhlY3V0aW9uQXR0ZW1wdBIPCgdhdHRlbXB0GAEgASgFEg0KBWZlbmNlGAIgASgDEg4KBndvcmtlchgDIAEoCRIVCg1kaXNwYXRjaGVkX2F0GAQgASgJEh4KC2FjY2VwdGVkX2F0GAUgASgJQgSouxgBSACIAQESHQoKc3RhcnRlZF9hdBgGIAEoCUIEqLsYAUgBiAEBEhsKCGVuZGVkX2F0GAcgASgJQgSouxgBSAKIAQESHQoKZW5kX3JlYXNvbhgIIAEoCUIEqLsYAUgDiAEBEjEKBWVycm9yGAkgASgLMhcuc2lnbmFsYm94LnYxLkNhbGxFcnJvckIEqLsYAUgEiAEBEh4KC2R1cmF0aW9uX21zGAogASgBQgSouxgBSAWIAQFCDgoMX2FjY2VwdGVkX2F0Qg0KC19zdGFydGVkX2F0QgsKCV9lbmRlZF9hdEINCgtfZW5kX3JlYXNvbkIICgZfZXJyb3JCDgoMX2R1cmF0aW9uX21zInsKE0V4ZWN1dGlvbkxhdGVSZXN1bHQSDQoFZmVuY2UYASABKAMSCgoCYXQYAiABKAkSDgoGd29ya2VyGAMgASgJEg4KBnN0YXR1cxgEIAEoCRIUCgZvdXRwdXQYBSABKAxCBKC7GAESEwoFZXJyb3IYBiABKAxCBKC7GAEijQIKFUxpc3RFeGVjdXRpb25zUmVxdWVzdBIUCgdwcm9qZWN0GAEgASgJSACIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhMKBnN0YXR1cxgDIAEoCUgCiAEBEhYKCXByaW5jaXBhbBgEIAEoCUgDiAEBEhEKBGZyb20YBSABKAlIBIgBARIPCgJ0bxgGIAEoCUgFiAEBEhIKBWxpbWl0GAcgASgDSAaIAQESEwoGY3Vyc29yGAggASgJSAeIAQFCCgoIX3Byb2plY3RCBwoFX3Rvb2xCCQoHX3N0YXR1c0IMCgpfcHJpbmNpcGFsQgcKBV9mcm9tQgUKA190b0IICgZfbGltaXRCCQoHX2N1cnNvciJwChZMaXN0RXhlY3V0aW9uc1Jlc3BvbnNlEiYKBWl0ZW1zGAEgAygLMhcuc2lnbmFsYm94LnYxLkV4ZWN1dGlvbhIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciJtChFMaXN0RXZlbnRzUmVxdWVzdBIUCgxleGVjdXRpb25faWQYASABKAkSFgoJYWZ0ZXJfc2VxGAIgASgDSACIAQESEgoFbGltaXQYAyABKANIAYgBAUIMCgpfYWZ0ZXJfc2VxQggKBl9saW1pdCJ3ChJMaXN0RXZlbnRzUmVzcG9uc2USKwoFaXRlbXMYASADKAsyHC5zaWduYWxib3gudjEuRXhlY3V0aW9uRXZlbnQSIQoObmV4dF9hZnRlcl9zZXEYAiABKANCBKi7GAFIAIgBAUIRCg9fbmV4dF9hZnRlcl9zZXEiSwoORXhlY3V0aW9uRXZlbnQSCwoDc2VxGAEgASgDEgoKAnRzGAIgASgJEgwKBHR5cGUYAyABKAkSEgoEZGF0YRgEIAEoDEIEoLsYASIlCg1DYW5jZWxSZXF1ZXN0EhQKDGV4ZWN1dGlvbl9pZBgBIAEoCSJ/Cg5SZXNvbHZlUmVxdWVzdBIUCgxleGVjdXRpb25faWQYASABKAkSDwoHdmVyZGljdBgCIAEoCRIZCgZvdXRwdXQYAyABKAxCBKC7GAFIAIgBARIUCgdjb21tZW50GAQgASgJSAGIAQFCCQoHX291dHB1dEIKCghfY29tbWVudCIfCg5QdXRGaWxlUmVxdWVzdBINCgVjaHVuaxgBIAEoDCIrCgpTdG9yZWRGaWxlEg4KBmRpZ2VzdBgBIAEoCRINCgVieXRlcxgCIAEoAyLQAQoQTGlzdFRvb2xzUmVxdWVzdBITCgZzZWFyY2gYASABKAlIAIgBARIVCghjYXRlZ29yeRgCIAEoCUgBiAEBEhIKBW93bmVyGAMgASgJSAKIAQESEgoFbGFiZWwYBCABKAlIA4gBARISCgVsaW1pdBgFIAEoA0gEiAEBEhMKBmN1cnNvchgGIAEoCUgFiAEBQgkKB19zZWFyY2hCCwoJX2NhdGVnb3J5QggKBl9vd25lckIICgZfbGFiZWxCCAoGX2xpbWl0QgkKB19jdXJzb3IiZgoRTGlzdFRvb2xzUmVzcG9uc2USIQoFaXRlbXMYASADKAsyEi5zaWduYWxib3gudjEuVG9vbBIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciJACg5HZXRUb29sUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3ZlcnNpb24YAiABKAlIAIgBAUIKCghfdmVyc2lvbjKUCgoLVG9vbFJ1bnRpbWUSVwoGSW52b2tlEhsuc2lnbmFsYm94LnYxLkludm9rZVJlcXVlc3QaFy5zaWduYWxib3gudjEuRXhlY3V0aW9uIheiuxgTUE9TVCAvdjEvZXhlY3V0aW9ucxJhCgxJbnZva2VTdHJlYW0SGy5zaWduYWxib3gudjEuSW52b2tlUmVxdWVzdBoZLnNpZ25hbGJveC52MS5TdHJlYW1FdmVudCIXqrsYE1BPU1QgL3YxL2V4ZWN1dGlvbnMwARJsCgpJbnZva2VNYW55Eh8uc2lnbmFsYm94LnYxLkludm9rZU1hbnlSZXF1ZXN0GiAuc2lnbmFsYm94LnYxLkludm9rZU1hbnlSZXNwb25zZSIXqrsYE1BPU1QgL3YxL2V4ZWN1dGlvbnMoATABEoIBCg9Gb2xsb3dFeGVjdXRpb24SJC5zaWduYWxib3gudjEuRm9sbG93RXhlY3V0aW9uUmVxdWVzdBoZLnNpZ25hbGJveC52MS5TdHJlYW1FdmVudCIsorsYKEdFVCAvdjEvZXhlY3V0aW9ucy97ZXhlY3V0aW9uX2lkfS9zdHJlYW0wARJxCgxHZXRFeGVjdXRpb24SIS5zaWduYWxib3gudjEuR2V0RXhlY3V0aW9uUmVxdWVzdBoXLnNpZ25hbGJveC52MS5FeGVjdXRpb24iJaK7GCFHRVQgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0ScwoOTGlzdEV4ZWN1dGlvbnMSIy5zaWduYWxib3gudjEuTGlzdEV4ZWN1dGlvbnNSZXF1ZXN0GiQuc2lnbmFsYm94LnYxLkxpc3RFeGVjdXRpb25zUmVzcG9uc2UiFqK7GBJHRVQgL3YxL2V4ZWN1dGlvbnMSfQoKTGlzdEV2ZW50cxIfLnNpZ25hbGJveC52MS5MaXN0RXZlbnRzUmVxdWVzdBogLnNpZ25hbGJveC52MS5MaXN0RXZlbnRzUmVzcG9uc2UiLKK7GChHRVQgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0vZXZlbnRzEm0KBkNhbmNlbBIbLnNpZ25hbGJveC52MS5DYW5jZWxSZXF1ZXN0Ghcuc2lnbmFsYm94LnYxLkV4ZWN1dGlvbiItorsYKVBPU1QgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0vY2FuY2VsEnAKB1Jlc29sdmUSHC5zaWduYWxib3gudjEuUmVzb2x2ZVJlcXVlc3QaFy5zaWduYWxib3gudjEuRXhlY3V0aW9uIi6iuxgqUE9TVCAvdjEvZXhlY3V0aW9ucy97ZXhlY3V0aW9uX2lkfS9yZXNvbHZlElYKB1B1dEZpbGUSHC5zaWduYWxib3gudjEuUHV0RmlsZVJlcXVlc3QaGC5zaWduYWxib3gudjEuU3RvcmVkRmlsZSIRorsYDVBVVCAvdjEvZmlsZXMoARJfCglMaXN0VG9vbHMSHi5zaWduYWxib3gudjEuTGlzdFRvb2xzUmVxdWVzdBofLnNpZ25hbGJveC52MS5MaXN0VG9vbHNSZXNwb25zZSIRorsYDUdFVCAvdjEvdG9vbHMSVQoHR2V0VG9vbBIcLnNpZ25hbGJveC52MS5HZXRUb29sUmVxdWVzdBoSLnNpZ25hbGJveC52MS5Ub29sIhiiuxgUR0VUIC92MS90b29scy97dG9vbH1iBnByb3RvMw", [file_signalbox_v1_options, file_signalbox_v1_registry, file_signalbox_v1_shared]);
+  fileDesc("Ch9zaWduYWxib3gvdjEvdG9vbF9ydW50aW1lLnByb3RvEgxzaWduYWxib3gudjEiqgQKDUludm9rZVJlcXVlc3QSDAoEdG9vbBgBIAEoCRIUCgd2ZXJzaW9uGAIgASgJSACIAQESEwoGdGVuYW50GAMgASgJSAGIAQESFAoHcHJvamVjdBgEIAEoCUgCiAEBEhgKBWlucHV0GAUgASgMQgSguxgBSAOIAQESJQoFZmlsZXMYBiADKAsyFi5zaWduYWxib3gudjEuQ2FsbEZpbGUSGgoHY29udGV4dBgHIAEoDEIEoLsYAUgEiAEBEi8KBmxpbWl0cxgIIAEoCzIaLnNpZ25hbGJveC52MS5JbnZva2VMaW1pdHNIBYgBARIRCgRtb2RlGAkgASgJSAaIAQESFAoHd2FpdF9tcxgKIAEoA0gHiAEBEhgKC2RlYWRsaW5lX21zGAsgASgDSAiIAQESIQoUY2FuY2VsX29uX2Rpc2Nvbm5lY3QYDCABKAhICYgBARIVCghwcmlvcml0eRgNIAEoCUgKiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgOIAEoCUgLiAEBQgoKCF92ZXJzaW9uQgkKB190ZW5hbnRCCgoIX3Byb2plY3RCCAoGX2lucHV0QgoKCF9jb250ZXh0QgkKB19saW1pdHNCBwoFX21vZGVCCgoIX3dhaXRfbXNCDgoMX2RlYWRsaW5lX21zQhcKFV9jYW5jZWxfb25fZGlzY29ubmVjdEILCglfcHJpb3JpdHlCEgoQX2lkZW1wb3RlbmN5X2tleSJUCghDYWxsRmlsZRIMCgRwYXRoGAEgASgJEhQKB2NvbnRlbnQYAiABKAlIAIgBARIQCgNyZWYYAyABKAlIAYgBAUIKCghfY29udGVudEIGCgRfcmVmImoKDEludm9rZUxpbWl0cxIXCgp0aW1lb3V0X21zGAEgASgDSACIAQESHQoQbWF4X291dHB1dF9ieXRlcxgCIAEoA0gBiAEBQg0KC190aW1lb3V0X21zQhMKEV9tYXhfb3V0cHV0X2J5dGVzInYKEUludm9rZU1hbnlSZXF1ZXN0EgsKA3JlZhgBIAEoCRIsCgdyZXF1ZXN0GAIgASgLMhsuc2lnbmFsYm94LnYxLkludm9rZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgDIAEoCUgAiAEBQg0KC19yZXF1ZXN0X2lkIsEBChJJbnZva2VNYW55UmVzcG9uc2USCwoDcmVmGAEgASgJEiwKCWV4ZWN1dGlvbhgCIAEoCzIXLnNpZ25hbGJveC52MS5FeGVjdXRpb25IABIqCgVlcnJvchgDIAEoCzIZLnNpZ25hbGJveC52MS5FcnJvckRldGFpbEgAEhIKCnJlcXVlc3RfaWQYBCABKAkSEwoLc3RhdHVzX2NvZGUYBSABKAUSEAoIcmVwbGF5ZWQYBiABKAhCCQoHb3V0Y29tZSJUChZGb2xsb3dFeGVjdXRpb25SZXF1ZXN0EhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIWCglhZnRlcl9zZXEYAiABKANIAIgBAUIMCgpfYWZ0ZXJfc2VxIoABCgtTdHJlYW1FdmVudBILCgNzZXEYASABKAMSDwoCdHMYAiABKAlIAIgBARIMCgR0eXBlGAMgASgJEhIKBGRhdGEYBCABKAxCBKC7GAESGQoMZXhlY3V0aW9uX2lkGAUgASgJSAGIAQFCBQoDX3RzQg8KDV9leGVjdXRpb25faWQiKwoTR2V0RXhlY3V0aW9uUmVxdWVzdBIUCgxleGVjdXRpb25faWQYASABKAkimggKCUV4ZWN1dGlvbhIUCgxleGVjdXRpb25faWQYASABKAkSDAoEdG9vbBgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg4KBnN0YXR1cxgEIAEoCRIPCgdwcm9qZWN0GAUgASgJEhEKCXByaW5jaXBhbBgGIAEoCRIZChFzaWRlX2VmZmVjdF9jbGFzcxgHIAEoCRIiCg9pZGVtcG90ZW5jeV9rZXkYCCABKAlCBKi7GAFIAIgBARISCgpjcmVhdGVkX2F0GAkgASgJEh0KCnNldHRsZWRfYXQYCiABKAlCBKi7GAFIAYgBARImChNjYW5jZWxfcmVxdWVzdGVkX2F0GAsgASgJQgSouxgBSAKIAQESHgoLYXBwcm92YWxfaWQYDCABKAlCBKi7GAFIA4gBARISCgppbnB1dF9oYXNoGA0gASgJEh4KC291dHB1dF9oYXNoGA4gASgJQgSouxgBSASIAQESEgoKcmVxdWVzdF9pZBgPIAEoCRIrCgVlcnJvchgQIAEoCzIXLnNpZ25hbGJveC52MS5DYWxsRXJyb3JIBYgBARIvCglleGVjdXRpb24YESABKAsyHC5zaWduYWxib3gudjEuRXhlY3V0aW9uQmxvY2sSGQoGb3V0cHV0GBIgASgMQgSguxgBSAaIAQESKwoGcG9saWN5GBMgASgLMhsuc2lnbmFsYm94LnYxLlBvbGljeVZlcmRpY3QSNgoIYXBwcm92ZWQYFCABKAsyHy5zaWduYWxib3gudjEuRXhlY3V0aW9uQXBwcm92ZWRIB4gBARIyCgZlZGl0ZWQYFSABKAsyHS5zaWduYWxib3gudjEuRXhlY3V0aW9uRWRpdGVkSAiIAQESVAoIZGVjaXNpb24YFiABKAsyHy5zaWduYWxib3gudjEuRXhlY3V0aW9uRGVjaXNpb25CHLK7GBhUb29sUnVudGltZS5HZXRFeGVjdXRpb25ICYgBARJOCghhdHRlbXB0cxgXIAMoCzIeLnNpZ25hbGJveC52MS5FeGVjdXRpb25BdHRlbXB0QhyyuxgYVG9vbFJ1bnRpbWUuR2V0RXhlY3V0aW9uElUKDGxhdGVfcmVzdWx0cxgYIAMoCzIhLnNpZ25hbGJveC52MS5FeGVjdXRpb25MYXRlUmVzdWx0QhyyuxgYVG9vbFJ1bnRpbWUuR2V0RXhlY3V0aW9uQhIKEF9pZGVtcG90ZW5jeV9rZXlCDQoLX3NldHRsZWRfYXRCFgoUX2NhbmNlbF9yZXF1ZXN0ZWRfYXRCDgoMX2FwcHJvdmFsX2lkQg4KDF9vdXRwdXRfaGFzaEIICgZfZXJyb3JCCQoHX291dHB1dEILCglfYXBwcm92ZWRCCQoHX2VkaXRlZEILCglfZGVjaXNpb24iKwoRRXhlY3V0aW9uQXBwcm92ZWQSCgoCYnkYASADKAkSCgoCYXQYAiABKAkijwEKD0V4ZWN1dGlvbkVkaXRlZBIKCgJieRgBIAEoCRIXCgRhcmdzGAIgASgMQgSguxgBSACIAQESIAoNb3JpZ2luYWxfYXJncxgDIAEoDEIEoLsYAUgBiAEBEhEKBG5vdGUYBCABKAlIAogBAUIHCgVfYXJnc0IQCg5fb3JpZ2luYWxfYXJnc0IHCgVfbm90ZSJqChFFeGVjdXRpb25EZWNpc2lvbhIKCgJpZBgBIAEoCRIPCgdvdXRjb21lGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIoCgVydWxlcxgEIAMoCzIZLnNpZ25hbGJveC52MS5NYXRjaGVkUnVsZSL8AgoQRXhlY3V0aW9uQXR0ZW1wdBIPCgdhdHRlbXB0GAEgASgFEg0KBWZlbmNlGAIgASgDEg4KBndvcmtlchgDIAEoCRIVCg1kaXNwYXRjaGVkX2F0GAQgASgJEh4KC2FjY2VwdGVkX2F0GAUgASgJQgSouxgBSACIAQESHQoKc3RhcnRlZF9hdBgGIAEoCUIEqLsYAUgBiAEBEhsKCGVuZGVkX2F0GAcgASgJQgSouxgBSAKIAQESHQoKZW5kX3JlYXNvbhgIIAEoCUIEqLsYAUgDiAEBEjEKBWVycm9yGAkgASgLMhcuc2lnbmFsYm94LnYxLkNhbGxFcnJvckIEqLsYAUgEiAEBEh4KC2R1cmF0aW9uX21zGAogASgBQgSouxgBSAWIAQFCDgoMX2FjY2VwdGVkX2F0Qg0KC19zdGFydGVkX2F0QgsKCV9lbmRlZF9hdEINCgtfZW5kX3JlYXNvbkIICgZfZXJyb3JCDgoMX2R1cmF0aW9uX21zInsKE0V4ZWN1dGlvbkxhdGVSZXN1bHQSDQoFZmVuY2UYASABKAMSCgoCYXQYAiABKAkSDgoGd29ya2VyGAMgASgJEg4KBnN0YXR1cxgEIAEoCRIUCgZvdXRwdXQYBSABKAxCBKC7GAESEwoFZXJyb3IYBiABKAxCBKC7GAEijQIKFUxpc3RFeGVjdXRpb25zUmVxdWVzdBIUCgdwcm9qZWN0GAEgASgJSACIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhMKBnN0YXR1cxgDIAEoCUgCiAEBEhYKCXByaW5jaXBhbBgEIAEoCUgDiAEBEhEKBGZyb20YBSABKAlIBIgBARIPCgJ0bxgGIAEoCUgFiAEBEhIKBWxpbWl0GAcgASgDSAaIAQESEwoGY3Vyc29yGAggASgJSAeIAQFCCgoIX3Byb2plY3RCBwoFX3Rvb2xCCQoHX3N0YXR1c0IMCgpfcHJpbmNpcGFsQgcKBV9mcm9tQgUKA190b0IICgZfbGltaXRCCQoHX2N1cnNvciJwChZMaXN0RXhlY3V0aW9uc1Jlc3BvbnNlEiYKBWl0ZW1zGAEgAygLMhcuc2lnbmFsYm94LnYxLkV4ZWN1dGlvbhIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciJtChFMaXN0RXZlbnRzUmVxdWVzdBIUCgxleGVjdXRpb25faWQYASABKAkSFgoJYWZ0ZXJfc2VxGAIgASgDSACIAQESEgoFbGltaXQYAyABKANIAYgBAUIMCgpfYWZ0ZXJfc2VxQggKBl9saW1pdCJ3ChJMaXN0RXZlbnRzUmVzcG9uc2USKwoFaXRlbXMYASADKAsyHC5zaWduYWxib3gudjEuRXhlY3V0aW9uRXZlbnQSIQoObmV4dF9hZnRlcl9zZXEYAiABKANCBKi7GAFIAIgBAUIRCg9fbmV4dF9hZnRlcl9zZXEiSwoORXhlY3V0aW9uRXZlbnQSCwoDc2VxGAEgASgDEgoKAnRzGAIgASgJEgwKBHR5cGUYAyABKAkSEgoEZGF0YRgEIAEoDEIEoLsYASIlCg1DYW5jZWxSZXF1ZXN0EhQKDGV4ZWN1dGlvbl9pZBgBIAEoCSJ/Cg5SZXNvbHZlUmVxdWVzdBIUCgxleGVjdXRpb25faWQYASABKAkSDwoHdmVyZGljdBgCIAEoCRIZCgZvdXRwdXQYAyABKAxCBKC7GAFIAIgBARIUCgdjb21tZW50GAQgASgJSAGIAQFCCQoHX291dHB1dEIKCghfY29tbWVudCK0AQoSUmVzb2x2ZU1hbnlSZXF1ZXN0EisKBmZpbHRlchgBIAEoCzIbLnNpZ25hbGJveC52MS5SZXNvbHZlRmlsdGVyEg8KB3ZlcmRpY3QYAiABKAkSFAoHY29tbWVudBgDIAEoCUgAiAEBEhQKB2RyeV9ydW4YBCABKAhIAYgBARISCgVsaW1pdBgFIAEoBUgCiAEBQgoKCF9jb21tZW50QgoKCF9kcnlfcnVuQggKBl9saW1pdCLNAQoNUmVzb2x2ZUZpbHRlchIRCgR0b29sGAEgASgJSACIAQESFAoHcHJvamVjdBgCIAEoCUgBiAEBEhwKD3JvdXRpbmdfb3V0Y29tZRgDIAEoCUgCiAEBEhMKBndvcmtlchgEIAEoCUgDiAEBEhoKDW9sZGVyX3RoYW5fbXMYBSABKANIBIgBAUIHCgVfdG9vbEIKCghfcHJvamVjdEISChBfcm91dGluZ19vdXRjb21lQgkKB193b3JrZXJCEAoOX29sZGVyX3RoYW5fbXMi3QEKE1Jlc29sdmVNYW55UmVzcG9uc2USDwoHZHJ5X3J1bhgBIAEoCBIPCgdtYXRjaGVkGAIgASgFEicKBXNob3duGAMgAygLMhguc2lnbmFsYm94LnYxLlVua25vd25FbmQSLAoIcmVzb2x2ZWQYBCADKAsyGi5zaWduYWxib3gudjEuUmVzb2x2ZWRDYWxsEiwKBmZhaWxlZBgFIAMoCzIcLnNpZ25hbGJveC52MS5VbnJlc29sdmVkQ2FsbBIRCglyZW1haW5pbmcYBiABKAUSDAoEbW9yZRgHIAEoCCI0CgxSZXNvbHZlZENhbGwSFAoMZXhlY3V0aW9uX2lkGAEgASgJEg4KBnN0YXR1cxgCIAEoCSJFCg5VbnJlc29sdmVkQ2FsbBIUCgxleGVjdXRpb25faWQYASABKAkSDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJItICCgpVbmtub3duRW5kEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIMCgR0b29sGAIgASgJEg8KB3ZlcnNpb24YAyABKAkSDwoHcHJvamVjdBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSGQoRc2lkZV9lZmZlY3RfY2xhc3MYBiABKAkSEgoKY3JlYXRlZF9hdBgHIAEoCRIiCg9yb3V0aW5nX291dGNvbWUYCCABKAlCBKi7GAFIAIgBARIZChFtYXlfaGF2ZV9leGVjdXRlZBgJIAEoCBIwCghhdHRlbXB0cxgKIAMoCzIeLnNpZ25hbGJveC52MS5FeGVjdXRpb25BdHRlbXB0EjcKDGxhdGVfcmVzdWx0cxgLIAMoCzIhLnNpZ25hbGJveC52MS5FeGVjdXRpb25MYXRlUmVzdWx0QhIKEF9yb3V0aW5nX291dGNvbWUi4wEKDVJlcGxheVJlcXVlc3QSFAoMZXhlY3V0aW9uX2lkGAEgASgJEioKHWFja25vd2xlZGdlX21heV9oYXZlX2V4ZWN1dGVkGAIgASgISACIAQESEQoEbW9kZRgDIAEoCUgBiAEBEhQKB3dhaXRfbXMYBCABKANIAogBARIcCg9pZGVtcG90ZW5jeV9rZXkYBSABKAlIA4gBAUIgCh5fYWNrbm93bGVkZ2VfbWF5X2hhdmVfZXhlY3V0ZWRCBwoFX21vZGVCCgoIX3dhaXRfbXNCEgoQX2lkZW1wb3RlbmN5X2tleSIfCg5QdXRGaWxlUmVxdWVzdBINCgVjaHVuaxgBIAEoDCIrCgpTdG9yZWRGaWxlEg4KBmRpZ2VzdBgBIAEoCRINCgVieXRlcxgCIAEoAyLQAQoQTGlzdFRvb2xzUmVxdWVzdBITCgZzZWFyY2gYASABKAlIAIgBARIVCghjYXRlZ29yeRgCIAEoCUgBiAEBEhIKBW93bmVyGAMgASgJSAKIAQESEgoFbGFiZWwYBCABKAlIA4gBARISCgVsaW1pdBgFIAEoA0gEiAEBEhMKBmN1cnNvchgGIAEoCUgFiAEBQgkKB19zZWFyY2hCCwoJX2NhdGVnb3J5QggKBl9vd25lckIICgZfbGFiZWxCCAoGX2xpbWl0QgkKB19jdXJzb3IiZgoRTGlzdFRvb2xzUmVzcG9uc2USIQoFaXRlbXMYASADKAsyEi5zaWduYWxib3gudjEuVG9vbBIeCgtuZXh0X2N1cnNvchgCIAEoCUIEqLsYAUgAiAEBQg4KDF9uZXh0X2N1cnNvciJACg5HZXRUb29sUmVxdWVzdBIMCgR0b29sGAEgASgJEhQKB3ZlcnNpb24YAiABKAlIAIgBAUIKCghfdmVyc2lvbjL4CwoLVG9vbFJ1bnRpbWUSVwoGSW52b2tlEhsuc2lnbmFsYm94LnYxLkludm9rZVJlcXVlc3QaFy5zaWduYWxib3gudjEuRXhlY3V0aW9uIheiuxgTUE9TVCAvdjEvZXhlY3V0aW9ucxJhCgxJbnZva2VTdHJlYW0SGy5zaWduYWxib3gudjEuSW52b2tlUmVxdWVzdBoZLnNpZ25hbGJveC52MS5TdHJlYW1FdmVudCIXqrsYE1BPU1QgL3YxL2V4ZWN1dGlvbnMwARJsCgpJbnZva2VNYW55Eh8uc2lnbmFsYm94LnYxLkludm9rZU1hbnlSZXF1ZXN0GiAuc2lnbmFsYm94LnYxLkludm9rZU1hbnlSZXNwb25zZSIXqrsYE1BPU1QgL3YxL2V4ZWN1dGlvbnMoATABEoIBCg9Gb2xsb3dFeGVjdXRpb24SJC5zaWduYWxib3gudjEuRm9sbG93RXhlY3V0aW9uUmVxdWVzdBoZLnNpZ25hbGJveC52MS5TdHJlYW1FdmVudCIsorsYKEdFVCAvdjEvZXhlY3V0aW9ucy97ZXhlY3V0aW9uX2lkfS9zdHJlYW0wARJxCgxHZXRFeGVjdXRpb24SIS5zaWduYWxib3gudjEuR2V0RXhlY3V0aW9uUmVxdWVzdBoXLnNpZ25hbGJveC52MS5FeGVjdXRpb24iJaK7GCFHRVQgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0ScwoOTGlzdEV4ZWN1dGlvbnMSIy5zaWduYWxib3gudjEuTGlzdEV4ZWN1dGlvbnNSZXF1ZXN0GiQuc2lnbmFsYm94LnYxLkxpc3RFeGVjdXRpb25zUmVzcG9uc2UiFqK7GBJHRVQgL3YxL2V4ZWN1dGlvbnMSfQoKTGlzdEV2ZW50cxIfLnNpZ25hbGJveC52MS5MaXN0RXZlbnRzUmVxdWVzdBogLnNpZ25hbGJveC52MS5MaXN0RXZlbnRzUmVzcG9uc2UiLKK7GChHRVQgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0vZXZlbnRzEm0KBkNhbmNlbBIbLnNpZ25hbGJveC52MS5DYW5jZWxSZXF1ZXN0Ghcuc2lnbmFsYm94LnYxLkV4ZWN1dGlvbiItorsYKVBPU1QgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0vY2FuY2VsEnAKB1Jlc29sdmUSHC5zaWduYWxib3gudjEuUmVzb2x2ZVJlcXVlc3QaFy5zaWduYWxib3gudjEuRXhlY3V0aW9uIi6iuxgqUE9TVCAvdjEvZXhlY3V0aW9ucy97ZXhlY3V0aW9uX2lkfS9yZXNvbHZlEnMKC1Jlc29sdmVNYW55EiAuc2lnbmFsYm94LnYxLlJlc29sdmVNYW55UmVxdWVzdBohLnNpZ25hbGJveC52MS5SZXNvbHZlTWFueVJlc3BvbnNlIh+iuxgbUE9TVCAvdjEvZXhlY3V0aW9uczpyZXNvbHZlEm0KBlJlcGxheRIbLnNpZ25hbGJveC52MS5SZXBsYXlSZXF1ZXN0Ghcuc2lnbmFsYm94LnYxLkV4ZWN1dGlvbiItorsYKVBPU1QgL3YxL2V4ZWN1dGlvbnMve2V4ZWN1dGlvbl9pZH0vcmVwbGF5ElYKB1B1dEZpbGUSHC5zaWduYWxib3gudjEuUHV0RmlsZVJlcXVlc3QaGC5zaWduYWxib3gudjEuU3RvcmVkRmlsZSIRorsYDVBVVCAvdjEvZmlsZXMoARJfCglMaXN0VG9vbHMSHi5zaWduYWxib3gudjEuTGlzdFRvb2xzUmVxdWVzdBofLnNpZ25hbGJveC52MS5MaXN0VG9vbHNSZXNwb25zZSIRorsYDUdFVCAvdjEvdG9vbHMSVQoHR2V0VG9vbBIcLnNpZ25hbGJveC52MS5HZXRUb29sUmVxdWVzdBoSLnNpZ25hbGJveC52MS5Ub29sIhiiuxgUR0VUIC92MS90b29scy97dG9vbH1iBnByb3RvMw", [file_signalbox_v1_options, file_signalbox_v1_registry, file_signalbox_v1_shared]);
 
 /**
  * What to call, with what, and under which limits.
@@ -1093,6 +1093,370 @@ export const ResolveRequestSchema: GenMessage<ResolveRequest> = /*@__PURE__*/
   messageDesc(file_signalbox_v1_tool_runtime, 20);
 
 /**
+ * What a person says of many calls whose end is unknown.
+ *
+ * @generated from message signalbox.v1.ResolveManyRequest
+ */
+export type ResolveManyRequest = Message<"signalbox.v1.ResolveManyRequest"> & {
+  /**
+   * Which of them.
+   *
+   * @generated from field: signalbox.v1.ResolveFilter filter = 1;
+   */
+  filter?: ResolveFilter | undefined;
+
+  /**
+   * `confirm` (each with its own late result), `retry` or `fail`.
+   *
+   * @generated from field: string verdict = 2;
+   */
+  verdict: string;
+
+  /**
+   * For the record of each.
+   *
+   * @generated from field: optional string comment = 3;
+   */
+  comment?: string | undefined;
+
+  /**
+   * Nothing is resolved; what would be is counted and shown.
+   *
+   * @generated from field: optional bool dry_run = 4;
+   */
+  dryRun?: boolean | undefined;
+
+  /**
+   * At most so many.
+   *
+   * @generated from field: optional int32 limit = 5;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ResolveManyRequest.
+ * Use `create(ResolveManyRequestSchema)` to create a new message.
+ */
+export const ResolveManyRequestSchema: GenMessage<ResolveManyRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 21);
+
+/**
+ * Which calls whose end is unknown; every part that is given must hold.
+ *
+ * @generated from message signalbox.v1.ResolveFilter
+ */
+export type ResolveFilter = Message<"signalbox.v1.ResolveFilter"> & {
+  /**
+   * Calls of this tool.
+   *
+   * @generated from field: optional string tool = 1;
+   */
+  tool?: string | undefined;
+
+  /**
+   * Calls of this project.
+   *
+   * @generated from field: optional string project = 2;
+   */
+  project?: string | undefined;
+
+  /**
+   * `lease_expired` or `indeterminate`.
+   *
+   * @generated from field: optional string routing_outcome = 3;
+   */
+  routingOutcome?: string | undefined;
+
+  /**
+   * Calls that this worker had last.
+   *
+   * @generated from field: optional string worker = 4;
+   */
+  worker?: string | undefined;
+
+  /**
+   * Calls that were made at least so long ago.
+   *
+   * @generated from field: optional int64 older_than_ms = 5;
+   */
+  olderThanMs?: bigint | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ResolveFilter.
+ * Use `create(ResolveFilterSchema)` to create a new message.
+ */
+export const ResolveFilterSchema: GenMessage<ResolveFilter> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 22);
+
+/**
+ * What a word on many calls came to.
+ *
+ * @generated from message signalbox.v1.ResolveManyResponse
+ */
+export type ResolveManyResponse = Message<"signalbox.v1.ResolveManyResponse"> & {
+  /**
+   * Nothing was resolved.
+   *
+   * @generated from field: bool dry_run = 1;
+   */
+  dryRun: boolean;
+
+  /**
+   * How many match.
+   *
+   * @generated from field: int32 matched = 2;
+   */
+  matched: number;
+
+  /**
+   * Of a dry run: the first of them.
+   *
+   * @generated from field: repeated signalbox.v1.UnknownEnd shown = 3;
+   */
+  shown: UnknownEnd[];
+
+  /**
+   * What became of which.
+   *
+   * @generated from field: repeated signalbox.v1.ResolvedCall resolved = 4;
+   */
+  resolved: ResolvedCall[];
+
+  /**
+   * Those that could not be resolved.
+   *
+   * @generated from field: repeated signalbox.v1.UnresolvedCall failed = 5;
+   */
+  failed: UnresolvedCall[];
+
+  /**
+   * That match and were left.
+   *
+   * @generated from field: int32 remaining = 6;
+   */
+  remaining: number;
+
+  /**
+   * There may be others that were not looked at.
+   *
+   * @generated from field: bool more = 7;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message signalbox.v1.ResolveManyResponse.
+ * Use `create(ResolveManyResponseSchema)` to create a new message.
+ */
+export const ResolveManyResponseSchema: GenMessage<ResolveManyResponse> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 23);
+
+/**
+ * A call that was resolved.
+ *
+ * @generated from message signalbox.v1.ResolvedCall
+ */
+export type ResolvedCall = Message<"signalbox.v1.ResolvedCall"> & {
+  /**
+   * The call.
+   *
+   * @generated from field: string execution_id = 1;
+   */
+  executionId: string;
+
+  /**
+   * What it is now.
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+};
+
+/**
+ * Describes the message signalbox.v1.ResolvedCall.
+ * Use `create(ResolvedCallSchema)` to create a new message.
+ */
+export const ResolvedCallSchema: GenMessage<ResolvedCall> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 24);
+
+/**
+ * A call that could not be resolved.
+ *
+ * @generated from message signalbox.v1.UnresolvedCall
+ */
+export type UnresolvedCall = Message<"signalbox.v1.UnresolvedCall"> & {
+  /**
+   * The call.
+   *
+   * @generated from field: string execution_id = 1;
+   */
+  executionId: string;
+
+  /**
+   * Of the error table.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * Why.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message signalbox.v1.UnresolvedCall.
+ * Use `create(UnresolvedCallSchema)` to create a new message.
+ */
+export const UnresolvedCallSchema: GenMessage<UnresolvedCall> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 25);
+
+/**
+ * What is known of a call whose end is not.
+ *
+ * @generated from message signalbox.v1.UnknownEnd
+ */
+export type UnknownEnd = Message<"signalbox.v1.UnknownEnd"> & {
+  /**
+   * The call.
+   *
+   * @generated from field: string execution_id = 1;
+   */
+  executionId: string;
+
+  /**
+   * Its tool.
+   *
+   * @generated from field: string tool = 2;
+   */
+  tool: string;
+
+  /**
+   * The version that ran.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
+
+  /**
+   * Where.
+   *
+   * @generated from field: string project = 4;
+   */
+  project: string;
+
+  /**
+   * Who made it.
+   *
+   * @generated from field: string principal = 5;
+   */
+  principal: string;
+
+  /**
+   * What repeating it could do.
+   *
+   * @generated from field: string side_effect_class = 6;
+   */
+  sideEffectClass: string;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: string created_at = 7;
+   */
+  createdAt: string;
+
+  /**
+   * How it was lost.
+   *
+   * @generated from field: optional string routing_outcome = 8;
+   */
+  routingOutcome?: string | undefined;
+
+  /**
+   * Whether code may have run.
+   *
+   * @generated from field: bool may_have_executed = 9;
+   */
+  mayHaveExecuted: boolean;
+
+  /**
+   * Its attempts.
+   *
+   * @generated from field: repeated signalbox.v1.ExecutionAttempt attempts = 10;
+   */
+  attempts: ExecutionAttempt[];
+
+  /**
+   * Results that came too late.
+   *
+   * @generated from field: repeated signalbox.v1.ExecutionLateResult late_results = 11;
+   */
+  lateResults: ExecutionLateResult[];
+};
+
+/**
+ * Describes the message signalbox.v1.UnknownEnd.
+ * Use `create(UnknownEndSchema)` to create a new message.
+ */
+export const UnknownEndSchema: GenMessage<UnknownEnd> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 26);
+
+/**
+ * Which ended call to make once more.
+ *
+ * @generated from message signalbox.v1.ReplayRequest
+ */
+export type ReplayRequest = Message<"signalbox.v1.ReplayRequest"> & {
+  /**
+   * The call.
+   *
+   * @generated from field: string execution_id = 1;
+   */
+  executionId: string;
+
+  /**
+   * That it may have had its effect is known, and it is wanted again.
+   *
+   * @generated from field: optional bool acknowledge_may_have_executed = 2;
+   */
+  acknowledgeMayHaveExecuted?: boolean | undefined;
+
+  /**
+   * `sync` (the default) or `async`.
+   *
+   * @generated from field: optional string mode = 3;
+   */
+  mode?: string | undefined;
+
+  /**
+   * How long a sync answer may wait.
+   *
+   * @generated from field: optional int64 wait_ms = 4;
+   */
+  waitMs?: bigint | undefined;
+
+  /**
+   * Names the new call for good.
+   *
+   * @generated from field: optional string idempotency_key = 5;
+   */
+  idempotencyKey?: string | undefined;
+};
+
+/**
+ * Describes the message signalbox.v1.ReplayRequest.
+ * Use `create(ReplayRequestSchema)` to create a new message.
+ */
+export const ReplayRequestSchema: GenMessage<ReplayRequest> = /*@__PURE__*/
+  messageDesc(file_signalbox_v1_tool_runtime, 27);
+
+/**
  * A piece of a file.
  *
  * @generated from message signalbox.v1.PutFileRequest
@@ -1111,7 +1475,7 @@ export type PutFileRequest = Message<"signalbox.v1.PutFileRequest"> & {
  * Use `create(PutFileRequestSchema)` to create a new message.
  */
 export const PutFileRequestSchema: GenMessage<PutFileRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_tool_runtime, 21);
+  messageDesc(file_signalbox_v1_tool_runtime, 28);
 
 /**
  * A file in the store.
@@ -1139,7 +1503,7 @@ export type StoredFile = Message<"signalbox.v1.StoredFile"> & {
  * Use `create(StoredFileSchema)` to create a new message.
  */
 export const StoredFileSchema: GenMessage<StoredFile> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_tool_runtime, 22);
+  messageDesc(file_signalbox_v1_tool_runtime, 29);
 
 /**
  * Which tools to list. Every part that is given must hold.
@@ -1195,7 +1559,7 @@ export type ListToolsRequest = Message<"signalbox.v1.ListToolsRequest"> & {
  * Use `create(ListToolsRequestSchema)` to create a new message.
  */
 export const ListToolsRequestSchema: GenMessage<ListToolsRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_tool_runtime, 23);
+  messageDesc(file_signalbox_v1_tool_runtime, 30);
 
 /**
  * A page of tools.
@@ -1223,7 +1587,7 @@ export type ListToolsResponse = Message<"signalbox.v1.ListToolsResponse"> & {
  * Use `create(ListToolsResponseSchema)` to create a new message.
  */
 export const ListToolsResponseSchema: GenMessage<ListToolsResponse> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_tool_runtime, 24);
+  messageDesc(file_signalbox_v1_tool_runtime, 31);
 
 /**
  * Which tool to read.
@@ -1251,7 +1615,7 @@ export type GetToolRequest = Message<"signalbox.v1.GetToolRequest"> & {
  * Use `create(GetToolRequestSchema)` to create a new message.
  */
 export const GetToolRequestSchema: GenMessage<GetToolRequest> = /*@__PURE__*/
-  messageDesc(file_signalbox_v1_tool_runtime, 25);
+  messageDesc(file_signalbox_v1_tool_runtime, 32);
 
 /**
  * Has tools called on the runtime. Send the metadata `authorization: Bearer <key>` with every rpc.
@@ -1347,6 +1711,26 @@ export const ToolRuntime: GenService<{
   resolve: {
     methodKind: "unary";
     input: typeof ResolveRequestSchema;
+    output: typeof ExecutionSchema;
+  },
+  /**
+   * The same word on many calls whose end is unknown, or a look at what is known of them.
+   *
+   * @generated from rpc signalbox.v1.ToolRuntime.ResolveMany
+   */
+  resolveMany: {
+    methodKind: "unary";
+    input: typeof ResolveManyRequestSchema;
+    output: typeof ResolveManyResponseSchema;
+  },
+  /**
+   * Makes a call that has ended once more, as a new one.
+   *
+   * @generated from rpc signalbox.v1.ToolRuntime.Replay
+   */
+  replay: {
+    methodKind: "unary";
+    input: typeof ReplayRequestSchema;
     output: typeof ExecutionSchema;
   },
   /**

@@ -1,4 +1,5 @@
 // The routes about calls: invoke, read, list, follow, cancel, resolve.
+import type { ErrorCode } from "@signalbox/protocol";
 import type { RateStanding } from "../../../corridor/limits.ts";
 import type { InvokeAnswer, InvokeRequest } from "../../../service.ts";
 import { listAnswer } from "../answer.ts";
@@ -36,17 +37,17 @@ async function invoke({ service, asked, body, message }: Ask): Promise<Answer> {
     return { ...streamAnswer(follower, call.callId, request.cancelOnDisconnect === true), headers };
   }
   const answer = await service.invoke(asked, request);
-  return invokeAnswer(answer, request, asked.requestId);
+  return invokeAnswer(answer, request.mode, asked.requestId);
 }
 
 /**
  * Who asked to wait learns how the call ended from the HTTP status. Who did not wait (`async`, and now sees a key
  * replayed whose call has ended) gets the record.
  */
-function invokeAnswer({ call, progress, replayed, rate }: InvokeAnswer, request: InvokeRequest, requestId: string): Answer {
+export function invokeAnswer({ call, progress, replayed, rate }: InvokeAnswer, mode: InvokeRequest["mode"], requestId: string): Answer {
   const headers = toldBeside({ replayed, rate });
   const failed = call.state !== "succeeded" && call.state !== "cancelled";
-  if (progress === "settled" && request.mode === "sync" && failed) {
+  if (progress === "settled" && mode === "sync" && failed) {
     const answer = failedCallAnswer(call, requestId);
     return { ...answer, headers: { ...answer.headers, ...headers } };
   }
@@ -99,6 +100,33 @@ async function resolve({ service, asked, params, body }: Ask): Promise<Answer> {
   return { status: 200, text: recordJson(call), executionId: call.callId };
 }
 
+/** What a call can be refused with, or end with, at the door that made it. */
+export const invokeErrors: readonly ErrorCode[] = [
+  "policy_error",
+  "integrity_violation",
+  "tool_not_found",
+  "project_not_found",
+  "idempotency_conflict",
+  "conflict",
+  "rate_limited",
+  "quota_exceeded",
+  "queue_full",
+  "draining",
+  "sandbox_unavailable",
+  "no_handler",
+  "capacity_exhausted",
+  "breaker_open",
+  "approval_denied",
+  "approval_expired",
+  "timeout",
+  "resource_exceeded",
+  "tool_error",
+  "invalid_output",
+  "lease_expired",
+  "indeterminate",
+  "worker_rejected",
+];
+
 const invokeOperation: Operation = {
   id: "invoke",
   tag: "executions",
@@ -119,31 +147,7 @@ const invokeOperation: Operation = {
     },
     202: json("The call is stored and goes on", execution, "Idempotency-Replayed", "Location", ...rateHeaders),
   },
-  errors: [
-    "policy_error",
-    "integrity_violation",
-    "tool_not_found",
-    "project_not_found",
-    "idempotency_conflict",
-    "conflict",
-    "rate_limited",
-    "quota_exceeded",
-    "queue_full",
-    "draining",
-    "sandbox_unavailable",
-    "no_handler",
-    "capacity_exhausted",
-    "breaker_open",
-    "approval_denied",
-    "approval_expired",
-    "timeout",
-    "resource_exceeded",
-    "tool_error",
-    "invalid_output",
-    "lease_expired",
-    "indeterminate",
-    "worker_rejected",
-  ],
+  errors: invokeErrors,
   tellsFailedCalls: true,
 };
 

@@ -10,6 +10,7 @@ import { openRoutes, operationRoutes } from "./operations.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import type { Route } from "./route.ts";
+import { settlingRoutes } from "./settling.ts";
 import { streamRoutes } from "./stream.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { toolRoutes } from "./tools.ts";
@@ -27,6 +28,7 @@ const apiRoutes: readonly Route[] = [
   ...freezeRoutes,
   ...accessRoutes,
   ...projectRoutes,
+  ...settlingRoutes,
   ...tenantRoutes,
   ...limitRoutes,
   ...webhookRoutes,

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { limits } from "@signalbox/protocol";
 import { z } from "zod";
-import type { ExecutionQuery, InvokeRequest } from "../../../service.ts";
+import type { ExecutionQuery, InvokeRequest, ReplayRequest, ResolveManyRequest } from "../../../service.ts";
 import { httpLimits } from "../http-limits.ts";
 import type { RequestHead } from "../request-head.ts";
 import { check, faultAt } from "./check.ts";
@@ -173,6 +173,44 @@ export const resolveBody = z
     comment: z.string().max(limits.errorMessageCharsMax).optional().describe("For the audit"),
   })
   .meta({ id: "ResolveRequest", description: "A person's word on a call whose end nobody knows" });
+
+export const resolveManyBody = z
+  .strictObject({
+    filter: z
+      .strictObject({
+        tool: name.optional().describe("Calls of this tool"),
+        project: name.optional().describe("Calls of this project"),
+        routing_outcome: z.enum(["lease_expired", "indeterminate"]).optional().describe("Calls that were lost in this way"),
+        worker: name.optional().describe("Calls that this worker had last"),
+        older_than_ms: positive.optional().describe("Calls that were made at least so long ago, in ms"),
+      })
+      .describe("Which of the calls whose end nobody knows; every part that is given must hold"),
+    verdict: z.enum(["confirm", "retry", "fail"]).describe("`confirm` takes each call's own late result; a call without one stays as it is"),
+    comment: z.string().max(limits.errorMessageCharsMax).optional().describe("For the audit of each call"),
+    dry_run: z.boolean().optional().describe("True: nothing is resolved; how many match is counted, and what is known of them shown"),
+    limit: z.int().min(1).max(limits.resolveManyMax).optional().describe(`At most so many; ${limits.resolveManyMax} without it`),
+  })
+  .meta({ id: "ResolveManyRequest", description: "A person's word on many calls whose end nobody knows" });
+
+export function resolveManyRequest(body: unknown): ResolveManyRequest {
+  const { filter, verdict, comment, dry_run: dryRun = false, limit = limits.resolveManyMax } = check(resolveManyBody, body, "body");
+  const { tool, project, routing_outcome: routingOutcome, worker, older_than_ms: olderThanMs } = filter;
+  return defined({ filter: defined({ tool, project, routingOutcome, worker, olderThanMs }), verdict, comment, dryRun, limit });
+}
+
+export const replayBody = z
+  .strictObject({
+    acknowledge_may_have_executed: z.boolean().optional().describe("True: that the call may have had its effect is known, and it is wanted again"),
+    mode: z.enum(["sync", "async"]).optional().describe("As for an invoke"),
+    wait_ms: z.int().min(0).max(limits.syncWaitMsMax).optional().describe("As for an invoke"),
+    idempotency_key: idempotencyKey.optional().describe("Names the new call for good"),
+  })
+  .meta({ id: "ReplayRequest", description: "A call that has ended is made once more" });
+
+export function replayRequest(body: unknown, message: RequestHead): ReplayRequest {
+  const { acknowledge_may_have_executed: acknowledgeMayHaveExecuted, mode = "sync", wait_ms: waitMs, idempotency_key: key } = check(replayBody, body ?? {}, "body");
+  return defined({ acknowledgeMayHaveExecuted, mode, waitMs, idempotencyKey: agreedKey(message, key) });
+}
 
 export interface ResolveAnswer {
   readonly verdict: "confirm" | "retry" | "fail";

@@ -2,7 +2,7 @@
 import type { Attempt, Call, CallEvent, LateResult } from "../../../call/types.ts";
 import { executionJson, iso } from "../../../call/view.ts";
 import { toldEdited } from "../../../policy/approval/told.ts";
-import type { ExecutionDetail } from "../../../service.ts";
+import type { ExecutionDetail, ResolvedMany, UnknownEnd } from "../../../service.ts";
 import { decisionView } from "./policies.ts";
 import { isoOrNull } from "./times.ts";
 
@@ -43,6 +43,35 @@ function attemptView(attempt: Attempt): Record<string, unknown> {
     error: attempt.error,
     duration_ms: attempt.usage?.durationMs ?? null,
   };
+}
+
+/** What a word on many calls came to. */
+export function resolvedManyJson({ dryRun, matched, shown, resolved, failed, remaining, more }: ResolvedMany): string {
+  const head = JSON.stringify({
+    dry_run: dryRun,
+    matched,
+    resolved: resolved.map(({ callId, state }) => ({ execution_id: callId, status: state })),
+    failed: failed.map(({ callId, error: { code, message } }) => ({ execution_id: callId, code, message })),
+    remaining,
+    more,
+  });
+  return `${head.slice(0, -1)},"shown":[${shown.map(unknownEndJson).join(",")}]}`;
+}
+
+function unknownEndJson({ call, attempts, lateResults }: UnknownEnd): string {
+  const head = JSON.stringify({
+    execution_id: call.callId,
+    tool: call.tool,
+    version: call.version,
+    project: call.project,
+    principal: call.principal,
+    side_effect_class: call.sideEffectClass,
+    created_at: iso(call.admittedAt),
+    routing_outcome: call.routingOutcome,
+    may_have_executed: call.mayHaveRun,
+    attempts: attempts.map(attemptView),
+  });
+  return `${head.slice(0, -1)},"late_results":[${lateResults.map(lateResultJson).join(",")}]}`;
 }
 
 function lateResultJson(late: LateResult): string {

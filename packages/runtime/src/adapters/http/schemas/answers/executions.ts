@@ -121,6 +121,34 @@ export const executionDetail = z
   })
   .meta({ id: "ExecutionDetail", description: "A call's record with its attempts and late results" });
 
+const unknownEnd = z
+  .strictObject({
+    execution_id: z.string(),
+    tool: z.string(),
+    version: z.string(),
+    project: z.string(),
+    principal: z.string(),
+    side_effect_class: sideEffectClass,
+    created_at: at,
+    routing_outcome: z.string().nullable().describe("How it was lost"),
+    may_have_executed: z.boolean(),
+    attempts: z.array(attempt),
+    late_results: z.array(lateResult),
+  })
+  .meta({ id: "UnknownEnd", description: "What is known of a call whose end is not" });
+
+export const resolvedMany = z
+  .strictObject({
+    dry_run: z.boolean(),
+    matched: count,
+    shown: z.array(unknownEnd).describe("Of a dry run: the first of them"),
+    resolved: z.array(z.strictObject({ execution_id: z.string(), status: callState })),
+    failed: z.array(z.strictObject({ execution_id: z.string(), code: z.string(), message: z.string() })),
+    remaining: count.describe("That match and were left: send the same again"),
+    more: z.boolean().describe("There may be others that were not looked at"),
+  })
+  .meta({ id: "ResolvedMany", description: "What a word on many calls came to" });
+
 export const executionPage = pageOf("ExecutionPage", execution);
 
 const event = z
