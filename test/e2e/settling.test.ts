@@ -44,7 +44,7 @@ async function lost(workerId: string, tool: string, count: number, late: readonl
 }
 
 const all = (body: Readonly<Record<string, unknown>>) => admin.post("/v1/executions:resolve", body);
-const idsOf = (list: unknown): unknown[] => (list as readonly { readonly execution_id: string }[]).map((one) => one.execution_id);
+const idsOf = (list: unknown): string[] => (list as readonly { readonly execution_id: string }[]).map((one) => one.execution_id);
 
 describe("a word on many calls", () => {
   test("a dry run counts and shows what is known, and resolves none; then each is resolved and recorded by itself", async () => {
