@@ -125,6 +125,8 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     "writes.per_call.c16",
     "writes.per_call.c128",
     "policy.10k",
+    "schedule.100k",
+    "neighbour",
     "registry.100k",
     "stream.first",
     "stream.rate",

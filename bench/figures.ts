@@ -1,6 +1,7 @@
 // The figures: what each one needs, its target, and the verdict on what was measured.
 import { boxFigures, type BoxEvidence, type BoxLane } from "./box-figures.ts";
 import { doorFigures } from "./door-figures.ts";
+import { fairFigures, type FairEvidence, type FairLane } from "./fair-figures.ts";
 import { historyFigures } from "./history-figures.ts";
 import type { HistoryTimings } from "./history.ts";
 import type { PolicyTimings } from "./policy-10k.ts";
@@ -53,7 +54,7 @@ export interface Figure {
 }
 
 /** What is measured apart from the others, and can break down by itself. */
-export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "history" | BoxLane;
+export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "history" | BoxLane | FairLane;
 
 export interface Evidence {
   readonly measured: readonly Measured[];
@@ -63,6 +64,7 @@ export interface Evidence {
   readonly policies?: readonly PolicyTimings[];
   readonly streams?: StreamTimings;
   readonly boxes?: BoxEvidence;
+  readonly fair?: FairEvidence;
   readonly history?: Omit<HistoryTimings, "measured" | "failures">;
   /** Why a subject has no (or not all) slices. */
   readonly failures: ReadonlyMap<Lane, string>;
@@ -80,6 +82,7 @@ export interface Spec {
   readonly needsPolicies?: true;
   readonly needsStreams?: true;
   readonly needsBoxes?: BoxLane;
+  readonly needsFair?: FairLane;
   /** Takes minutes: measured only where it is asked for by name. */
   readonly needsHistory?: true;
   readonly judge: (evidence: Evidence) => Judged;
@@ -116,6 +119,12 @@ export const specs: readonly Spec[] = [
   ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites(c) })),
   ...doorFigures,
   { figure: "policy.10k", needs: [], needsPolicies: true, judge: judgePolicies },
+  ...fairFigures.map(({ figure, lane, judge }) => ({
+    figure,
+    needs: [],
+    needsFair: lane,
+    judge: ({ fair = {}, failures }: Evidence) => judge(fair, (of) => failures.get(of) ?? "not measured"),
+  })),
   { figure: "registry.100k", needs: [], needsRegistry: true, judge: judgeRegistry },
   { figure: "stream.first", needs: [], needsStreams: true, judge: judgeStreamFirst },
   { figure: "stream.rate", needs: [], needsStreams: true, judge: judgeStreamRate },

@@ -7,10 +7,12 @@ import { cleanUp, cleanUpOnExit, makeFolder, startNode } from "./children.ts";
 import { specs, specsFor, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
 import { timeHistory, type HistoryPlan } from "./history.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
+import { timeNeighbour } from "./neighbour.ts";
 import { timePolicies } from "./policy-10k.ts";
 import { residentBytes } from "./procfs.ts";
 import type { Lookups } from "./registry.ts";
 import { jsonLine, table } from "./report.ts";
+import { timeSchedule } from "./schedule-100k.ts";
 import { median } from "./statistics.ts";
 import { timeStreams } from "./streams.ts";
 import { runRounds, type Rounds, type RoundsPlan } from "./rounds.ts";
@@ -35,6 +37,8 @@ const idleMs = 5_000;
 /** Registering takes most of it. */
 const registryTimeoutMs = 300_000;
 const policiesLoaded = 10_000;
+const turns = { full: 100_000, quick: 20_000 };
+const neighbours = { full: { rounds: 5, queued: 2_000 }, quick: { rounds: 1, queued: 2_000 } };
 const decisions = { full: 20_000, quick: 4_000 };
 /** The whole is a GiB. */
 const streams = {
@@ -96,6 +100,9 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
   const policies = wanted.some((spec) => spec.needsPolicies)
     ? await orFailure("policies", () => timePolicies(policiesLoaded, decisions[how]))
     : undefined;
+  const schedule = wanted.some((spec) => spec.needsFair === "schedule")
+    ? await orFailure("schedule", async () => timeSchedule(turns[how]))
+    : undefined;
   const idleResidentBytes = wanted.some((spec) => spec.needsIdle)
     ? await orFailure("idle", () => readIdle(parent))
     : undefined;
@@ -106,6 +113,12 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ? await orFailure("streams", () => {
         note("running tools that write, and reading what they write");
         return timeStreams(parent, streams[how]);
+      })
+    : undefined;
+  const neighbour = wanted.some((spec) => spec.needsFair === "neighbour")
+    ? await orFailure("neighbour", () => {
+        note("one tenant fills the line, another one calls beside it");
+        return timeNeighbour(parent, neighbours[how]);
       })
     : undefined;
   const timedBoxes = await timeBoxes(wanted, parent, how, orFailure);
@@ -130,6 +143,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ...(policies === undefined ? {} : { policies }),
     ...(timedStreams === undefined ? {} : { streams: timedStreams }),
     boxes: timedBoxes,
+    fair: { ...(schedule === undefined ? {} : { schedule }), ...(neighbour === undefined ? {} : { neighbour }) },
     ...(history === undefined ? {} : { history }),
     failures: new Map([...failures, ...rounds.failures, ...(history?.failures ?? [])]),
     peers: peersHere(),

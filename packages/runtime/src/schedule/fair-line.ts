@@ -77,7 +77,8 @@ export class FairLine {
     const entry = { call, queue };
     queue.size++;
     this.#entries.set(key, entry);
-    if (call.notBefore > this.#now) return this.#delayed.put(entry);
+    // It is at least as late as when the call was admitted, whether or not anybody has told since.
+    if (call.notBefore > Math.max(this.#now, call.admittedAt)) return this.#delayed.put(entry);
     queue.calls.put(call);
     this.#refresh(queue);
   }
