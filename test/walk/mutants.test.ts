@@ -175,6 +175,34 @@ const mutants: readonly Mutant[] = [
     to: "if (beside === undefined && result.ok && endsQuestion(before.call, before.call)) {",
     caughtBy: /the call of an open approval had ended/,
   },
+  {
+    name: "retries: an unsafe call is tried again by itself",
+    file: "packages/runtime/src/call/retry.ts",
+    from: "|| !isSafe(call.sideEffectClass) || call.cancelRequestedAt",
+    to: "|| call.cancelRequestedAt",
+    caughtBy: /an unsafe call was retried by itself|an unsafe handler was entered/,
+  },
+  {
+    name: "retries: attempts are not counted",
+    file: "packages/runtime/src/call/retry.ts",
+    from: "call.attempt >= policy.attempts || ",
+    to: "",
+    caughtBy: /attempts, where \d+ may be|and was tried again/,
+  },
+  {
+    name: "retries: the wait is told and not kept",
+    file: "packages/runtime/src/call/change.ts",
+    from: "notBefore: change.now + (options.backOffMs ?? 0),",
+    to: "notBefore: change.now,",
+    caughtBy: /tried again \d+ ms before its instant/,
+  },
+  {
+    name: "retries: a failed attempt leaves no record",
+    file: "packages/runtime/src/call/leased.ts",
+    from: 'change.effects.push({ type: "audit", draft: auditOf({ ...change.call, error }, "call.attempt_failed", change.now) });\n  set(change, { stopReason: null',
+    to: "set(change, { stopReason: null",
+    caughtBy: /failed attempts, of which 0 are in the audit/,
+  },
 ];
 
 const root = join(import.meta.dirname, "../..");
