@@ -119,4 +119,12 @@ export function reaching(url: string): { readonly env: Readonly<Record<string, s
 const unscripted = async (): Promise<never> => {
   throw new Error("the test has not said what this does");
 };
-const nothingComposed: Compose = { startDev: unscripted, startServe: unscripted, resetLocalKey: unscripted, verifyLocal: unscripted };
+const nothingComposed: Compose = {
+  startDev: unscripted,
+  startServe: unscripted,
+  resetLocalKey: unscripted,
+  verifyLocal: unscripted,
+  exportLedger: unscripted,
+  importLedger: unscripted,
+  upgradeLedger: unscripted,
+};

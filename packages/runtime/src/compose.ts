@@ -36,6 +36,9 @@ import { FairLine } from "./schedule/fair-line.ts";
 import { ensureBuiltins, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
 
+export { exportLedger, importLedger } from "./adapters/transfer/move.ts";
+export { upgradeLedger } from "./adapters/transfer/upgrade.ts";
+
 export interface DevOptions {
   readonly host: string;
   /** 0 takes a free port. */

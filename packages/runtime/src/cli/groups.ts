@@ -6,7 +6,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
   "Calls:": ["run", "calls", "approvals", "files"],
   "What may run:": ["tools", "policies", "freeze", "unfreeze", "limits"],
   "Who may ask:": ["tenants", "projects", "keys", "grants"],
-  "What goes on:": ["status", "workers", "usage", "audit", "webhooks"],
+  "What goes on:": ["status", "workers", "usage", "audit", "webhooks", "ledger"],
   "This command line:": ["completion", "help"],
 };
 

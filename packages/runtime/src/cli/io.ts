@@ -2,6 +2,8 @@
 import type { DevOptions, DevRuntime, ServeOptions } from "../compose.ts";
 import type { Backends, BoxWorker, BoxWorkerOptions } from "../boxes/worker.ts";
 import type { Probe, SandboxBackend } from "../sandbox/types.ts";
+import type { LedgerExport, LedgerImport, LedgerPlace, MoveOptions } from "../adapters/transfer/move.ts";
+import type { Upgrade } from "../adapters/transfer/upgrade.ts";
 import type { AuditVerdict } from "../ledger/audit.ts";
 
 export interface Sink {
@@ -62,4 +64,7 @@ export interface Compose {
   /** Makes a new admin key for a stopped runtime's data folder and writes it to the key file. */
   resetLocalKey(dataDir: string): Promise<{ readonly keyFile: string }>;
   verifyLocal(dataDir: string): Promise<AuditVerdict>;
+  exportLedger(place: LedgerPlace, options: MoveOptions): Promise<LedgerExport>;
+  importLedger(place: LedgerPlace, options: MoveOptions): Promise<LedgerImport>;
+  upgradeLedger(place: LedgerPlace, options: { readonly dryRun: boolean; readonly now: number }): Promise<Upgrade>;
 }

@@ -12,6 +12,7 @@ import { addHelp } from "./commands/help.ts";
 import { addGrants } from "./commands/grants.ts";
 import { addInit } from "./commands/init.ts";
 import { addKeys } from "./commands/keys.ts";
+import { addLedger } from "./commands/ledger.ts";
 import { addLimits } from "./commands/limits.ts";
 import { addPolicies } from "./commands/policies.ts";
 import { addProjects } from "./commands/projects.ts";
@@ -109,6 +110,7 @@ function buildProgram(io: Io, result: Result, json: boolean): Command {
     addUsage,
     addAudit,
     addWebhooks,
+    addLedger,
   ])
     add(program, runs);
   addCompletion(program, runs);

@@ -5,14 +5,14 @@ import { durationText } from "./times.ts";
 const eraseLine = "\r\u001b[2K";
 const tickMs = 1_000;
 
-/** Shows `text` and the time so far on one line of stderr, on a terminal only, and wipes it off at the end. */
-export async function withProgress<T>(io: Io, text: string, work: () => Promise<T>): Promise<T> {
+/** Shows `text`, as it is then, and the time so far on one line of stderr, on a terminal only, and wipes it off at the end. */
+export async function withProgress<T>(io: Io, text: string | (() => string), work: () => Promise<T>): Promise<T> {
   if (!io.errIsTTY) return work();
   const startedAt = io.now();
   let shown = false;
   const show = (): void => {
     shown = true;
-    io.stderr.write(`${eraseLine}${text} … ${durationText(io.now() - startedAt)}`);
+    io.stderr.write(`${eraseLine}${typeof text === "string" ? text : text()} … ${durationText(io.now() - startedAt)}`);
   };
   let ticking: NodeJS.Timeout | undefined;
   const first = setTimeout(() => {

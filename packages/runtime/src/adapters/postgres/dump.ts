@@ -1,7 +1,6 @@
 // Reads a PostgreSQL ledger from beginning to end, as it was at one instant.
 import type { Client } from "pg";
-import { LedgerUnavailable } from "../../ledger/port.ts";
-import { carriedTables, inBatches, type CarriedTable, type LedgerDump, type OwnParts, type Value } from "../transfer/tables.ts";
+import { carriedTables, checkSchema, inBatches, type CarriedTable, type LedgerDump, type OwnParts, type Value } from "../transfer/tables.ts";
 import { storeNowSql } from "./clock.ts";
 import { schemaState } from "./migrate.ts";
 import { connect, connectionConfig } from "./pool.ts";
@@ -56,16 +55,13 @@ async function* rowsOf(client: Client, table: CarriedTable, columns: readonly st
   await client.query("CLOSE carried");
 }
 
-/** @throws LedgerUnavailable when the server cannot be reached, or the schema is not the newest */
+/** @throws LedgerUnavailable when the server cannot be reached, UnfitLedger when the schema is not the newest */
 export async function dumpPostgres(url: string): Promise<LedgerDump> {
   let client: Client | undefined;
   try {
     client = await patientConnection(url, "signalbox export");
     const { version } = await schemaState(client);
-    if (version !== newest)
-      throw new LedgerUnavailable(
-        `The ledger has schema ${version}, and this Signalbox exports schema ${newest}. ${version < newest ? "Bring it up with 'signalbox ledger migrate'." : "Use the version that wrote it, or a newer one."}`,
-      );
+    checkSchema(version, newest);
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const living = await client.query<{ living: number }>(`SELECT count(*) AS living FROM replicas WHERE lives_until > ${storeNowSql}`);
     return dumpOf(client, living.rows[0]?.living ?? 0);

@@ -20,6 +20,14 @@ export async function schemaState(client: Client): Promise<SchemaState> {
   return { version: of("schema_version"), compatibleFrom: of("schema_compatible_from") };
 }
 
+/** A newer schema may be one that the newest of ours can stand beside. @throws LedgerUnavailable when it is not */
+export function refuseNewer({ version, compatibleFrom }: SchemaState, known: number): void {
+  if (version <= known || compatibleFrom <= known) return;
+  throw new LedgerUnavailable(
+    `The ledger has schema ${version}, which asks for a runtime that knows schema ${compatibleFrom}; this Signalbox knows schemas up to ${known}. Start the version that wrote it, or a newer one.`,
+  );
+}
+
 /**
  * In one transaction. A newer schema that says it is compatible with the newest one in `list` is left as it is.
  * @throws LedgerUnavailable when the database was written by a newer Signalbox that this one cannot stand beside
@@ -32,11 +40,7 @@ export async function migrate(client: Client, now: number, list: readonly Migrat
     const stored = await schemaState(client);
     const newest = list.at(-1);
     const known = newest?.version ?? 0;
-    if (stored.version > known && stored.compatibleFrom > known) {
-      throw new LedgerUnavailable(
-        `The ledger has schema ${stored.version}, which asks for a runtime that knows schema ${stored.compatibleFrom}; this Signalbox knows schemas up to ${known}. Start the version that wrote it, or a newer one.`,
-      );
-    }
+    refuseNewer(stored, known);
     for (const { version, statements } of list) {
       if (version > stored.version) for (const statement of statements) await client.query(statement);
     }

@@ -1,10 +1,9 @@
 // Fills an empty PostgreSQL ledger with what another ledger held, in one transaction.
 import type { Client } from "pg";
 import type { Call } from "../../call/types.ts";
-import { LedgerUnavailable } from "../../ledger/port.ts";
 import { callColumns, decode } from "../sqlite/columns.ts";
 import { countIndexes, countingPolicySql } from "../sqlite/governance-schema.ts";
-import { carriedNames, type CarriedTable, type LedgerRestore, type Value } from "../transfer/tables.ts";
+import { carriedNames, UnfitLedger, type CarriedTable, type LedgerRestore, type Value } from "../transfer/tables.ts";
 import { storable, type SqlRow } from "./db.ts";
 import { carriedColumns, patientConnection, type ColumnInfo } from "./dump.ts";
 import { placingOf } from "./fair-tags.ts";
@@ -34,7 +33,7 @@ const raiseTenants = `INSERT INTO fair_tenants (tenant, finish, step)
 /**
  * Brings the schema up first, and keeps everybody else from writing till it is closed.
  * @param keyMark what the ledger keeps of its audit key
- * @throws LedgerUnavailable when the server cannot be reached, or the ledger is not empty
+ * @throws LedgerUnavailable when the server cannot be reached, UnfitLedger when the ledger is not empty
  */
 export async function restorePostgres(url: string, now: number, keyMark: string): Promise<LedgerRestore> {
   let client: Client | undefined;
@@ -45,7 +44,7 @@ export async function restorePostgres(url: string, now: number, keyMark: string)
     await client.query(`LOCK TABLE ${carriedNames.join(", ")} IN SHARE ROW EXCLUSIVE MODE`);
     for (const table of carriedNames) {
       const { rowCount } = await client.query(`SELECT 1 FROM ${table} LIMIT 1`);
-      if (rowCount !== 0) throw new LedgerUnavailable(`The ledger is not empty: it has rows in ${table}. Name another database.`);
+      if (rowCount !== 0) throw new UnfitLedger(`The ledger is not empty: it has rows in ${table}. Name another database.`);
     }
     return restoreInto(client, keyMark);
   } catch (error) {

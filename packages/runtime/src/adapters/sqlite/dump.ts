@@ -1,8 +1,7 @@
 // Reads the ledger file of a stopped runtime from beginning to end.
 import { existsSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { LedgerUnavailable } from "../../ledger/port.ts";
-import { carriedTables, inBatches, type CarriedTable, type LedgerDump, type OwnParts, type Value } from "../transfer/tables.ts";
+import { carriedTables, checkSchema, inBatches, type CarriedTable, type LedgerDump, type OwnParts, type Value } from "../transfer/tables.ts";
 import { anchorPathOf } from "./anchor.ts";
 import { lockFolder, storedSchemaVersion } from "./open.ts";
 import { migrations } from "./schema.ts";
@@ -30,7 +29,7 @@ export function carriedColumns(db: DatabaseSync, table: CarriedTable): readonly 
 
 /**
  * Keeps others out of the folder till it is closed; writes nothing.
- * @throws LedgerUnavailable while a runtime has it, or when its schema is not the newest
+ * @throws LedgerUnavailable while a runtime has it, UnfitLedger when its schema is not the newest
  */
 export function dumpSqlite(path: string): LedgerDump {
   let lock: DatabaseSync | undefined;
@@ -39,10 +38,7 @@ export function dumpSqlite(path: string): LedgerDump {
     lock = lockFolder(path);
     db = new DatabaseSync(path, { readOnly: true });
     const stored = storedSchemaVersion(db);
-    if (stored !== newest)
-      throw new LedgerUnavailable(
-        `The ledger has schema ${stored}, and this Signalbox exports schema ${newest}. ${stored < newest ? "Bring it up with 'signalbox ledger migrate'." : "Use the version that wrote it, or a newer one."}`,
-      );
+    checkSchema(stored, newest);
     return dumpOf(db, path, lock);
   } catch (error) {
     db?.close();

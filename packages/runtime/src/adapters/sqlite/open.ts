@@ -72,6 +72,14 @@ export function storedSchemaVersion(db: DatabaseSync): number {
   return row === undefined ? 0 : Number(row["value"]);
 }
 
+/** @throws LedgerUnavailable */
+export function refuseNewer(stored: number, newest: number): void {
+  if (stored <= newest) return;
+  throw new LedgerUnavailable(
+    `The ledger has schema ${stored}; this Signalbox knows schemas up to ${newest}. Start the version that wrote it, or a newer one.`,
+  );
+}
+
 /**
  * Brings the schema up to the newest migration, in one transaction.
  * @throws LedgerUnavailable when the database was written by a newer Signalbox
@@ -82,11 +90,7 @@ export function migrate(db: DatabaseSync, now: number, list: readonly Migration[
     db.exec(metaTableSql);
     const stored = storedSchemaVersion(db);
     const newest = list.at(-1)?.version ?? 0;
-    if (stored > newest) {
-      throw new LedgerUnavailable(
-        `The ledger has schema ${stored}; this Signalbox knows schemas up to ${newest}. Start the version that wrote it, or a newer one.`,
-      );
-    }
+    refuseNewer(stored, newest);
     for (const { version, statements } of list) {
       if (version > stored) for (const statement of statements) db.exec(statement);
     }

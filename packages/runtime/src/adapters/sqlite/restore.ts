@@ -2,8 +2,7 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { AuditHead } from "../../ledger/audit-chain.ts";
-import { LedgerUnavailable } from "../../ledger/port.ts";
-import { carriedNames, type CarriedTable, type LedgerRestore, type Value } from "../transfer/tables.ts";
+import { carriedNames, UnfitLedger, type CarriedTable, type LedgerRestore, type Value } from "../transfer/tables.ts";
 import { anchorPathOf, writeCarriedAnchor, type CarriedAnchor } from "./anchor.ts";
 import { carriedColumns } from "./dump.ts";
 import { rowName } from "./event-text.ts";
@@ -13,7 +12,7 @@ import { asLedgerError } from "./store-errors.ts";
 
 /**
  * @param anchor undefined: it was missing, and so it stays
- * @throws LedgerUnavailable when a runtime has the folder, or the ledger in it is not empty
+ * @throws LedgerUnavailable when a runtime has the folder, UnfitLedger when the ledger in it is not empty
  */
 export function restoreSqlite(path: string, now: number, anchor: CarriedAnchor | undefined): LedgerRestore {
   const opened = openDatabase(path, now);
@@ -22,8 +21,8 @@ export function restoreSqlite(path: string, now: number, anchor: CarriedAnchor |
     db.exec("BEGIN IMMEDIATE");
     const used = carriedNames.find((table) => db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined);
     const anchorPath = anchorPathOf(path);
-    if (used !== undefined) throw new LedgerUnavailable(`The ledger ${path} is not empty: it has rows in ${used}. Name another data folder.`);
-    if (existsSync(anchorPath)) throw new LedgerUnavailable(`${anchorPath} guards the audit of another ledger. Name another data folder.`);
+    if (used !== undefined) throw new UnfitLedger(`The ledger ${path} is not empty: it has rows in ${used}. Name another data folder.`);
+    if (existsSync(anchorPath)) throw new UnfitLedger(`${anchorPath} guards the audit of another ledger. Name another data folder.`);
     return restoreInto(opened, () => {
       const heads = db.prepare("SELECT tenant, lane, seq, hash FROM audit_heads").all() as unknown as readonly AuditHead[];
       writeCarriedAnchor(anchorPath, anchor, heads);

@@ -1,7 +1,6 @@
 // Looks whether the audit key is the one that a carried audit was made with, before any of it is kept.
 import { headMac, type Hmac } from "../../ledger/audit-chain.ts";
-import { LedgerUnavailable } from "../../ledger/port.ts";
-import type { LedgerRestore, Value } from "./tables.ts";
+import { UnfitLedger, type LedgerRestore, type Value } from "./tables.ts";
 
 /** A head that does not fit while others do is tampering, which a verification tells; none that fits is another key. */
 export function checkingKey(restore: LedgerRestore, hmac: Hmac): LedgerRestore {
@@ -20,7 +19,7 @@ export function checkingKey(restore: LedgerRestore, hmac: Hmac): LedgerRestore {
     },
     async keep() {
       if (heads > 0 && fitting === 0)
-        throw new LedgerUnavailable("The audit key is not the one that the exported audit was made with, so nothing was imported. Give the old ledger's key: its audit.key.");
+        throw new UnfitLedger("The audit key is not the one that the exported audit was made with, so nothing was imported. Give the old ledger's key: its audit.key.");
       await restore.keep();
     },
   };

@@ -92,7 +92,10 @@ async function moved(from: string | undefined, to: string | undefined): Promise<
  */
 export async function importLedger(place: LedgerPlace, options: MoveOptions): Promise<LedgerImport> {
   const folder = dataFolder(place.dataDir);
-  const auditKey = readAuditKey(place.auditKeyFile ?? folder.auditKeyFile);
+  const auditKeyFile = place.auditKeyFile ?? folder.auditKeyFile;
+  if (!existsSync(auditKeyFile))
+    throw new Error(`${auditKeyFile} is not there: copy audit.key of the old ledger's data folder to ${folder.auditKeyFile}, or name it with --audit-key-file`);
+  const auditKey = readAuditKey(auditKeyFile);
   const hmac = hmacWith(auditKey);
   const header = await readHeader(options.file);
   const opened = await restoreOf(place, folder, options.now, header, hmac);

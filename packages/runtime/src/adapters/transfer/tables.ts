@@ -48,6 +48,18 @@ export interface OwnParts {
   readonly columns: Readonly<Partial<Record<CarriedTable, readonly string[]>>>;
 }
 
+/** The ledger works, and cannot be carried from or to as it is; says why. */
+export class UnfitLedger extends Error {
+  override readonly name = "UnfitLedger";
+}
+
+/** What is carried is written and read by one version: its own. @throws UnfitLedger */
+export function checkSchema(stored: number, newest: number): void {
+  if (stored === newest) return;
+  const next = stored < newest ? "Bring it up with 'signalbox ledger migrate'." : "Use the version that wrote it, or a newer one.";
+  throw new UnfitLedger(`The ledger has schema ${stored}, and this Signalbox exports schema ${newest}. ${next}`);
+}
+
 /** A ledger that is read from beginning to end, as it was at one instant. */
 export interface LedgerDump {
   readonly kind: LedgerKind;

@@ -3,6 +3,7 @@ import type { AuditVerdict } from "@signalbox/client";
 import type { Command } from "commander";
 import { resolve } from "node:path";
 import { exitCodes } from "../exit-codes.ts";
+import type { Paint } from "../paint.ts";
 import { withProgress } from "../progress.ts";
 import { countFlag, givenOnly } from "../session.ts";
 import type { OnlineSession, Outcome, Runs, Session } from "../session.ts";
@@ -77,20 +78,18 @@ async function verifyFolder(session: Session, _args: readonly string[], options:
 
 function tell(session: Session, verdict: AuditVerdict): Outcome {
   const { ok, records, lanes, problems } = verdict;
-  const said = `${records} record${records === 1 ? "" : "s"} in ${lanes} lane${lanes === 1 ? "" : "s"}`;
-  session.print({ ok, records, lanes, problems }, () =>
-    ok
-      ? `${session.paint.green("the chain holds")}: ${said}\n`
-      : `${session.paint.red("the chain does not hold")}: ${said}\n${problems
-          .map(
-            (problem) =>
-              `  ${plainLine(`${problem.tenant}/${problem.lane}#${problem.seq} ${problem.kind}: ${problem.message}`)}\n`,
-          )
-          .join("")}`,
-  );
+  session.print({ ok, records, lanes, problems }, () => tellVerdict(session.paint, verdict));
   if (!ok)
     session.remark(
       "next:  keep the data folder as it is, and compare it with a backup from before the first seq named above",
     );
   return ok ? exitCodes.ok : exitCodes.failed;
+}
+
+/** For people, line by line. */
+export function tellVerdict(paint: Paint, { ok, records, lanes, problems }: AuditVerdict): string {
+  const said = `${records} record${records === 1 ? "" : "s"} in ${lanes} lane${lanes === 1 ? "" : "s"}`;
+  if (ok) return `${paint.green("the chain holds")}: ${said}\n`;
+  const lines = problems.map(({ tenant, lane, seq, kind, message }) => `  ${plainLine(`${tenant}/${lane}#${seq} ${kind}: ${message}`)}\n`);
+  return `${paint.red("the chain does not hold")}: ${said}\n${lines.join("")}`;
 }
