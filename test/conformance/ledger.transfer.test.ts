@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { postgresOwn } from "../../packages/runtime/src/adapters/postgres/dump.ts";
 import { PostgresLedger } from "../../packages/runtime/src/adapters/postgres/ledger.ts";
+import { migrations } from "../../packages/runtime/src/adapters/postgres/schema.ts";
 import { sqliteOwn } from "../../packages/runtime/src/adapters/sqlite/dump.ts";
 import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.ts";
 import { exportLedger, importLedger, type LedgerPlace } from "../../packages/runtime/src/adapters/transfer/move.ts";
 import { carriedNames, type CarriedTable } from "../../packages/runtime/src/adapters/transfer/tables.ts";
+import { upgradeLedger } from "../../packages/runtime/src/adapters/transfer/upgrade.ts";
 import type { Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import { auditKey, noPostgres, PostgresServer } from "../support/postgres.ts";
 import { dayStart, sampleAudit, sampleCall, admitUnit } from "./ledger-rows.ts";
@@ -147,6 +149,59 @@ for (const [from, to] of pairs) {
     });
   });
 }
+
+describe.skipIf(noPostgres !== undefined)("an upgrade on PostgreSQL", () => {
+  test("is told without being done, then done, and a schema that asks for a newer runtime is refused", async () => {
+    const target = await place("PostgreSQL", "target");
+    const url = target.ledgerUrl ?? "";
+    const newest = migrations.at(-1)?.version ?? 0;
+    const told = await upgradeLedger(target, { dryRun: true, now: dayStart });
+    expect(told).toMatchObject({ ledger: "postgres", schema: 0, newest, done: false });
+    expect(told.steps.map(({ version }) => version)).toEqual(migrations.map(({ version }) => version));
+    await expect(exportLedger(target, { file: join(folder, "one"), ...facts })).rejects.toThrow(/has schema 0.*signalbox ledger migrate/);
+    expect(await upgradeLedger(target, { dryRun: false, now: dayStart })).toMatchObject({ schema: 0, newest, done: true });
+    expect(await upgradeLedger(target, { dryRun: true, now: dayStart })).toMatchObject({ schema: newest, steps: [] });
+    const database = new URL(url).pathname.slice(1);
+    const say = (name: string, value: number) => server.run(`UPDATE meta SET value = '${value}' WHERE name = '${name}'`, database);
+    await say("schema_version", 99);
+    // A newer one that this runtime can stand beside is no reason to stop.
+    expect(await upgradeLedger(target, { dryRun: true, now: dayStart })).toMatchObject({ schema: 99, steps: [] });
+    await say("schema_compatible_from", 99);
+    await expect(upgradeLedger(target, { dryRun: true, now: dayStart })).rejects.toThrow(/asks for a runtime that knows schema 99/);
+  });
+
+  test("an import that is stopped in the middle leaves the ledger empty", async () => {
+    const { at } = await filled("SQLite", "source");
+    await exportLedger(at, { file: join(folder, "one"), ...facts });
+    const target = await place("PostgreSQL", "target");
+    const stopped = (rows: number): void => {
+      if (rows > 40) throw new Error("interrupted");
+    };
+    await expect(importLedger(target, { ...facts, file: join(folder, "one"), onProgress: stopped })).rejects.toThrow("interrupted");
+    expect(await importLedger(target, { file: join(folder, "one"), ...facts })).toMatchObject({ audit: { ok: true } });
+  });
+
+  test("of a database at work the file has one instant, and says who works", async () => {
+    const { at } = await filled("PostgreSQL", "source");
+    const ledger = await open(at);
+    if (!(ledger instanceof PostgresLedger)) throw new Error("it was filled on PostgreSQL");
+    await ledger.beat({ replica: "r1#1", grpcAddress: "", draining: false, lanes: [], livesMs: 60_000 });
+    let written = 0;
+    const meanwhile = (): void => {
+      written += 1;
+      void ledger.commit(admitUnit(sampleCall({ callId: `m${written}` })));
+    };
+    const { living, tables, rows } = await exportLedger(at, { ...facts, file: join(folder, "one"), onProgress: meanwhile });
+    await ledger.close();
+    expect(living).toBe(1);
+    expect(Object.values(tables).reduce((sum, count) => sum + count, 0)).toBe(rows);
+    const target = await place("PostgreSQL", "target");
+    expect(await importLedger(target, { file: join(folder, "one"), ...facts })).toMatchObject({ rows, audit: { ok: true } });
+    const copy = await open(target, "replica-3");
+    expect((await copy.listCalls({ tenant: "acme" }, 100)).items.map(({ callId }) => callId)).not.toContain("m1");
+    await copy.close();
+  });
+});
 
 describe.skipIf(noPostgres !== undefined)("what is carried", () => {
   test("is every table and every column, but for what a ledger keeps for itself", async () => {

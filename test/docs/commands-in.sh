@@ -5,7 +5,7 @@ dev\ *)
   shift
   exec "$DOCS_NODE" "$DOCS_BIN" dev $DOCS_PORTS "$@"
   ;;
-worker\ * | doctor\ * | completion\ * | keys\ reset) exec "$DOCS_NODE" "$DOCS_BIN" "$@" ;;
+worker\ * | doctor\ * | completion\ * | ledger\ * | keys\ reset) exec "$DOCS_NODE" "$DOCS_BIN" "$@" ;;
 esac
 for word in "$@"; do
   case "$word" in --local | - | --watch) exec "$DOCS_NODE" "$DOCS_BIN" "$@" ;; esac

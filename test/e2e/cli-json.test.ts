@@ -23,8 +23,12 @@ const pins: Readonly<Record<string, Shape>> = updating
 /** Commands without a pin of their own, and why. */
 const otherwise: Readonly<Record<string, string>> = {
   dev: "its one line is compared in dev.test.ts",
+  serve: "its one line is what replicas of tests are found by, in fleet.ts",
   worker: "what it prints depends on the boxes of this machine",
   doctor: "what it prints depends on the boxes of this machine",
+  "ledger export": "wants a stopped runtime; compared in ledger.test.ts",
+  "ledger import": "wants an empty ledger; compared in ledger.test.ts",
+  "ledger migrate": "compared in ledger.test.ts",
   "keys reset": "wants a stopped runtime; compared in administration.test.ts",
   completion: "prints a script",
   help: "prints text",

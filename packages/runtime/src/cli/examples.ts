@@ -76,15 +76,15 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   audit: ["signalbox audit list --call exec_01M8…", "signalbox audit verify", "signalbox audit verify --local"],
   ledger: [
     "signalbox ledger export ledger.ndjson",
-    "SIGNALBOX_LEDGER=postgres://… signalbox ledger import ledger.ndjson --ledger",
+    "signalbox ledger import ledger.ndjson --ledger",
     "signalbox ledger migrate --dry-run",
   ],
   "ledger export": [
     "signalbox ledger export ledger.ndjson --store content",
-    "SIGNALBOX_LEDGER=postgres://… signalbox ledger export ledger.ndjson --ledger",
+    "signalbox ledger export ledger.ndjson --ledger",
   ],
   "ledger import": [
-    "SIGNALBOX_LEDGER=postgres://… signalbox ledger import ledger.ndjson --ledger",
+    "signalbox ledger import ledger.ndjson --ledger",
     "signalbox ledger import ledger.ndjson --data moved --audit-key-file old/audit.key --store content",
   ],
   "ledger migrate": ["signalbox ledger migrate --dry-run", "signalbox ledger migrate --ledger --dry-run --json"],

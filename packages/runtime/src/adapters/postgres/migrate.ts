@@ -13,6 +13,8 @@ export interface SchemaState {
 }
 
 export async function schemaState(client: Client): Promise<SchemaState> {
+  const { rows } = await client.query<{ readonly there: boolean }>("SELECT to_regclass('meta') IS NOT NULL AS there");
+  if (rows[0]?.there !== true) return { version: 0, compatibleFrom: 0 };
   const found = await client.query<{ name: string; value: string }>(
     "SELECT name, value FROM meta WHERE name IN ('schema_version', 'schema_compatible_from')",
   );

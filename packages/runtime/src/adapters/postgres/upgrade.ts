@@ -21,8 +21,6 @@ async function connected<T>(url: string, work: (client: Client) => Promise<T>): 
 /** Writes nothing. @throws LedgerUnavailable when it has a newer schema beside which this runtime cannot stand */
 export function postgresSchema(url: string, list: readonly Migration[] = migrations): Promise<SchemaPlan> {
   return connected(url, async (client) => {
-    const { rows } = await client.query<{ readonly there: boolean }>("SELECT to_regclass('meta') IS NOT NULL AS there");
-    if (rows[0]?.there !== true) return planFrom(0, list);
     const state = await schemaState(client);
     const plan = planFrom(state.version, list);
     refuseNewer(state, plan.newest);
