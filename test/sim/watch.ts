@@ -34,16 +34,21 @@ export class Watch {
     }
   }
 
+  /** Rows stand in the order in which they came into the ledger. */
   #dispatched(callId: string): void {
-    const { calls } = this.#store.rows;
-    const gone = [...calls.values()].find((row) => row.callId === callId);
-    if (gone === undefined || gone.startTag === 0) return;
-    for (const row of calls.values()) if (this.#couldHaveGone(row, gone)) this.passedOver.set(row.callId, (this.passedOver.get(row.callId) ?? 0) + 1);
+    const before: Call[] = [];
+    for (const row of this.#store.rows.calls.values()) {
+      if (row.callId === callId) return this.#passed(before, row);
+      if (row.state === "queued") before.push(row);
+    }
+  }
+
+  #passed(before: readonly Call[], gone: Call): void {
+    for (const row of before) if (this.#couldHaveGone(row, gone)) this.passedOver.set(row.callId, (this.passedOver.get(row.callId) ?? 0) + 1);
   }
 
   #couldHaveGone(row: Call, gone: Call): boolean {
-    if (row.state !== "queued" || row.startTag >= gone.startTag || laneOf(row) !== laneOf(gone)) return false;
     const free = row.replica === null || !this.#store.lives(row.replica);
-    return free && row.notBefore <= this.#store.time.now() && !isStopped(this.#store, row);
+    return free && laneOf(row) === laneOf(gone) && row.notBefore <= this.#store.time.now() && !isStopped(this.#store, row);
   }
 }

@@ -206,7 +206,8 @@ export class SimWorld {
   #someoneDoes(): void {
     const { random } = this;
     const choice = random.next();
-    if (choice < 0.65) return this.#invoke();
+    if (choice < 0.02) return this.#burst();
+    if (choice < 0.65) return this.#invoke(random.pick(Object.keys(tools)));
     const replica = this.anyReplica();
     if (choice < 0.82) {
       if (replica !== undefined) replica.process.pass(() => this.#people.vote(replica));
@@ -219,10 +220,15 @@ export class SimWorld {
     else if (state === "indeterminate") this.callers.resolve(callId);
   }
 
-  #invoke(): void {
+  /** More than the workers have room for, of one tool: some of them wait, and the order in which they go is looked at. */
+  #burst(): void {
+    const tool = this.random.pick(Object.keys(tools));
+    for (let n = 0; n < 16; n++) this.#invoke(tool);
+  }
+
+  #invoke(tool: string): void {
     const key = `key_${++this.#nextCall}`;
     const { random } = this;
-    const tool = random.pick(Object.keys(tools));
     const asksPeople = random.chance(0.15);
     const drawn = {
       tool,

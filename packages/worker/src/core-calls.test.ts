@@ -37,6 +37,25 @@ describe("starting", () => {
     expect(worker.hear({ type: "go", ...c1 })).toEqual([]);
   });
 
+  test("a Go that comes later than a lease lasts starts nothing: the call is handed back, and that Go is worth nothing any more", () => {
+    const worker = online();
+    worker.hear(unsafe);
+    expect(worker.at(15_001).hear({ type: "go", ...c1 })).toEqual([nacked("retry_elsewhere", "go_too_late")]);
+    expect(worker.hear({ type: "go", ...c1 })).toEqual([]);
+    const intime = online();
+    intime.hear(unsafe);
+    expect(intime.at(15_000).hear({ type: "go", ...c1 })).toEqual([started(), { type: "start", invoke: unsafe }]);
+  });
+
+  test("where the runtime said after a reconnect that the lease holds, the time for its Go begins anew", () => {
+    const worker = online();
+    worker.hear(unsafe);
+    worker.at(14_000);
+    reconnect(worker);
+    worker.hear({ type: "registered", leaseTtlMs: 15_000, heartbeatMs: 5_000, resync: [{ ...c1, verdict: "keep" }], refused: [] });
+    expect(worker.at(28_000).hear({ type: "go", ...c1 })).toEqual([started(), { type: "start", invoke: unsafe }]);
+  });
+
   test("an unsafe class waits for Go even if the runtime says it need not", () => {
     expect(online().hear(invokeOf("irreversible_action", { needsGo: false }))).toEqual([accepted()]);
   });

@@ -116,6 +116,7 @@ function accept(state: CoreState, invoke: Invoke, nowMs: number): void {
     phase: "waiting",
     preparing: false,
     startedAtMs: 0,
+    acceptedAtMs: nowMs,
     stop: undefined,
     outputSeq: 0,
     outputBytes: 0,
@@ -181,7 +182,18 @@ export function onCodeStarted(state: CoreState, lease: Lease, nowMs: number): vo
 
 export function onGo(state: CoreState, go: Go, nowMs: number): void {
   const live = find(state, go);
-  if (live?.phase === "waiting") start(state, live, nowMs);
+  if (live?.phase !== "waiting") return;
+  // One of the two stood still, and the lease may be somebody else's by now; what has not begun can be handed back.
+  if (nowMs - live.acceptedAtMs > state.leaseMs) handBack(state, live, goTooLate, nowMs);
+  else start(state, live, nowMs);
+}
+
+const goTooLate = { code: "go_too_late", message: "the word to start came later than a lease lasts" };
+
+/** The runtime says that the lease holds: the time for its `Go` begins anew. */
+export function keepWaiting(state: CoreState, lease: Lease, nowMs: number): void {
+  const live = find(state, lease);
+  if (live?.phase === "waiting") live.acceptedAtMs = nowMs;
 }
 
 export function onCancel(state: CoreState, cancel: Cancel, nowMs: number): void {

@@ -94,6 +94,8 @@ export interface LiveCall {
   /** Entered, and its box is still being made: the runtime has not been told that it runs. */
   preparing: boolean;
   startedAtMs: number;
+  /** When the runtime was told last that it waits for its `Go`, or said itself that its lease holds. */
+  acceptedAtMs: number;
   /** The first reason wins. */
   stop: StopReason | undefined;
   outputSeq: number;
@@ -119,6 +121,7 @@ export interface CoreState {
   link: Link;
   registeringSinceMs: number;
   heartbeatMs: number;
+  leaseMs: number;
   nextHeartbeatAtMs: number;
   unansweredHeartbeats: number;
   draining: boolean;

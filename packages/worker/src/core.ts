@@ -11,6 +11,7 @@ import {
   timeInWords,
 } from "@signalbox/protocol";
 import {
+  keepWaiting,
   letGo,
   lose,
   onCancel,
@@ -54,6 +55,7 @@ export function createWorkerCore(config: WorkerCoreConfig): WorkerCore {
     link: "offline",
     registeringSinceMs: 0,
     heartbeatMs: limits.heartbeatMs,
+    leaseMs: limits.leaseMs,
     nextHeartbeatAtMs: 0,
     unansweredHeartbeats: 0,
     draining: false,
@@ -178,6 +180,7 @@ function registerOf(config: WorkerCoreConfig, calls: readonly InFlight[]): Regis
 function onRegistered(state: CoreState, message: Registered, nowMs: number): void {
   state.link = "online";
   state.heartbeatMs = message.heartbeatMs;
+  state.leaseMs = message.leaseTtlMs;
   state.nextHeartbeatAtMs = nowMs + message.heartbeatMs;
   state.out.push({ type: "registered" });
   for (const { tool, version, reason } of message.refused) {
@@ -185,6 +188,7 @@ function onRegistered(state: CoreState, message: Registered, nowMs: number): voi
   }
   for (const call of message.resync) {
     if (call.verdict !== "keep") onLost(state, call, nowMs);
+    else keepWaiting(state, call, nowMs);
   }
   if (state.draining) say(state, { type: "draining" });
   flushBacklog(state);

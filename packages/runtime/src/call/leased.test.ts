@@ -194,3 +194,9 @@ test("a worker that stopped the handler by its own clock, past the run's deadlin
 test("a result without a Started before it counts all the same", () => {
   expect(playAll(admitted(), [100, assign], [600, result(1)]).live.call).toMatchObject({ state: "succeeded", startedAt: null });
 });
+
+test.each(["accepted", "renew"] as const)("%s: of an unsafe call whose lease is over it changes nothing, and there is no Go", (type) => {
+  const held = play(admitted(ofClass("non_idempotent_write")), assign, 100).live;
+  expect(() => play(held, { type, fence: 1 }, 15_100)).toThrow("lease_over");
+  expect(play(held, { type, fence: 1 }, 15_099).live.call.state).toBe("dispatched");
+});

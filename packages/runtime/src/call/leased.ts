@@ -10,6 +10,7 @@ type Of<T extends Happening["type"]> = Extract<Happening, { type: T }>;
 
 export function accepted(live: Live, event: Of<"accepted">, now: number, limits: MachineLimits): StepResult {
   if (event.fence !== live.call.fence) return refused("old_fence");
+  if (comesTooLate(live.call, now)) return refused("lease_over");
   const change = begin(live, now);
   const { call, lease } = live;
   if (lease !== null && lease.acceptedAt === null) change.lease = { ...lease, acceptedAt: now };
@@ -20,6 +21,14 @@ export function accepted(live: Live, event: Of<"accepted">, now: number, limits:
   // A repeated `Accepted` (after a reconnect) gets its `Go` again; the worker starts once all the same.
   if (!isSafe(call.sideEffectClass)) change.effects.push({ type: "send_go", fence: event.fence });
   return done(change, "none");
+}
+
+/**
+ * An unsafe call whose lease is over gets no `Go` any more, nor a longer lease for one: a process that stood still may hear of it
+ * when others have taken the call over.
+ */
+function comesTooLate({ state, leaseExpiresAt, sideEffectClass }: Call, now: number): boolean {
+  return state === "dispatched" && !isSafe(sideEffectClass) && leaseExpiresAt !== null && leaseExpiresAt <= now;
 }
 
 export function started(live: Live, event: Of<"started">, now: number): StepResult {
@@ -222,6 +231,7 @@ function endStopped(change: Change, stop: StopReason, confirmed: boolean): void 
 
 export function renew(live: Live, event: Of<"renew">, now: number, limits: MachineLimits): StepResult {
   if (event.fence !== live.call.fence) return refused("old_fence");
+  if (comesTooLate(live.call, now)) return refused("lease_over");
   const change = begin(live, now);
   set(change, { leaseExpiresAt: now + limits.leaseMs });
   return done(change, "none");

@@ -1,0 +1,98 @@
+// Breaks one guard at a time in a copy of the sources and shows that the simulator finds it, by the rule that it breaks.
+import { execFile } from "node:child_process";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** Part of the broken rule's words. */
+  readonly caughtBy: RegExp;
+}
+
+const mutants: readonly Mutant[] = [
+  {
+    name: "the worker starts an unsafe handler without Go",
+    file: "packages/worker/src/core-calls.ts",
+    from: "if (isSafe(invoke.sideEffectClass) && !invoke.needsGo) start(state, live, nowMs);",
+    to: "start(state, live, nowMs);",
+    caughtBy: /an unsafe handler was entered/,
+  },
+  {
+    name: "a taken over lease counts as not started",
+    file: "packages/runtime/src/dispatch/take-up.ts",
+    from: "mayHaveRun: true, leaseExpiresAt",
+    to: "mayHaveRun: false, leaseExpiresAt",
+    caughtBy: /an unsafe handler was entered/,
+  },
+  {
+    name: "a twin that has left memory leads still",
+    file: "packages/runtime/src/dispatch/sharing.ts",
+    from: "  forget(state, entry);\n  leave(state, entry, now);",
+    to: "  forget(state, entry);",
+    caughtBy: /stranded in queued|a ghost/,
+  },
+  {
+    name: "a parked call stays in memory",
+    file: "packages/runtime/src/dispatch/sharing.ts",
+    from: "if (!queued && !isParked(stored)) return;",
+    to: "if (!queued) return;",
+    caughtBy: /a ghost in the memory/,
+  },
+  {
+    name: "the ledger gives the largest tag first",
+    file: "test/sim/shared-claims.ts",
+    from: "a.startTag - b.startTag;",
+    to: "b.startTag - a.startTag;",
+    caughtBy: /was passed over/,
+  },
+  {
+    name: "a ledger that checks no guard",
+    file: "test/walk/sim-ledger.ts",
+    from: "  guards = true;",
+    to: "  guards = false;",
+    caughtBy: /settled call was changed|event seq|ended twice|the fence went back/,
+  },
+];
+
+const root = join(import.meta.dirname, "../..");
+// Inside the repository, so that the copies find its packages; ignored by git.
+const folder = join(root, ".mutants", "sim");
+const steps = "2500000";
+
+function simulate(at: string): Promise<{ code: number; broken: readonly string[] }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(at, "test/sim/run.ts"), "--json", "--steps", steps], (error, stdout) => {
+      const report = JSON.parse(stdout || "{}") as { failed?: { broken: string[] } | null };
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, broken: report.failed?.broken ?? [] });
+    });
+  });
+}
+
+async function plant(mutant: Mutant, at: string): Promise<void> {
+  for (const part of ["packages/runtime/src", "packages/worker/src", "test/sim", "test/walk", "test/support"])
+    await cp(join(root, part), join(at, part), { recursive: true, filter: (path) => !path.endsWith(".test.ts") });
+  const path = join(at, mutant.file);
+  const text = await readFile(path, "utf8");
+  expect(text.split(mutant.from), `${mutant.file} holds the guard once`).toHaveLength(2);
+  await writeFile(path, text.replace(mutant.from, mutant.to));
+}
+
+describe("mutants of the guards, between replicas", () => {
+  beforeAll(async () => {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.for(mutants)("$name", { timeout: 120_000 }, async (mutant) => {
+    const at = join(folder, String(mutants.indexOf(mutant)));
+    await plant(mutant, at);
+    const { code, broken } = await simulate(at);
+    expect(code, "the simulator must fail").toBe(1);
+    expect(broken.join("\n")).toMatch(mutant.caughtBy);
+  });
+});
