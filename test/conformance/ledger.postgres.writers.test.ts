@@ -7,7 +7,7 @@ import { PostgresLedger } from "../../packages/runtime/src/adapters/postgres/led
 import type { CommitOutcome, Ledger, Write } from "../../packages/runtime/src/ledger/port.ts";
 import { auditKey, noPostgres, PostgresServer } from "../support/postgres.ts";
 import { sampleNotice, samplePolicy, sampleWebhook } from "./ledger-governance-rows.ts";
-import { admitUnit, dayStart, sampleCall, sampleToolVersion, settleUnit } from "./ledger-rows.ts";
+import { admitUnit, dayStart, sampleAudit, sampleCall, sampleToolVersion, settleUnit } from "./ledger-rows.ts";
 
 const rounds = 12;
 
@@ -145,6 +145,29 @@ describe.skipIf(noPostgres !== undefined)(noPostgres ?? "two writers of one ledg
     const left = (await one.listCalls({ tenant: "acme" }, 100)).items.length;
     expect(gone + left).toBe(30);
     expect(gone).toBeGreaterThanOrEqual(20);
+  });
+
+  test("a replica that comes to others' audit guards it from there on, and one that has lost its anchor says so", async () => {
+    const [one] = ledgers;
+    const record = async (ledger: Ledger): Promise<unknown> => ledger.commit({ writes: [{ op: "append_audit", draft: sampleAudit(sampleCall({ callId: "c1" })) }] });
+    await record(one);
+    const anchorPath = join(folder, "third.anchor");
+    const third = { url: server.url(database), auditKey, lane: "replica-3", anchorPath, now: Date.now };
+    const errors: string[] = [];
+    const newcomer = await PostgresLedger.open({ ...third, onError: ({ message }) => errors.push(message) });
+    await record(newcomer);
+    expect(await newcomer.verifyAudit()).toMatchObject({ ok: true, lanes: 2 });
+    await newcomer.close();
+    expect(errors).toEqual([]);
+    await server.run("DELETE FROM audit WHERE lane = 'replica-1'; DELETE FROM audit_heads WHERE lane = 'replica-1'", database);
+    const again = await PostgresLedger.open(third);
+    expect(await again.verifyAudit()).toMatchObject({ ok: false, problems: [{ lane: "replica-1", kind: "anchor_ahead" }] });
+    await again.close();
+    await rm(anchorPath);
+    const robbed = await PostgresLedger.open({ ...third, onError: ({ message }) => errors.push(message) });
+    expect(await robbed.verifyAudit()).toMatchObject({ ok: false, problems: [{ kind: "anchor_missing" }] });
+    await robbed.close();
+    expect(errors).toEqual([expect.stringContaining("The audit anchor")]);
   });
 
   test("U+0000 in what people write neither stops a commit nor the ones after it", async () => {

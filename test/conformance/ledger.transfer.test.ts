@@ -219,6 +219,19 @@ describe.skipIf(noPostgres !== undefined)("what is carried", () => {
     expect([...new Set(names(inSqlite, sqliteOwn).map((name) => name.split(".")[0]))]).toEqual([...carriedNames].sort());
   });
 
+  test("with a policy that counts is what it counts by", async () => {
+    const { at } = await filled("SQLite", "source");
+    await exportLedger(at, { file: join(folder, "one"), ...facts });
+    const [toSqlite, toPostgres] = [await place("SQLite", "a"), await place("PostgreSQL", "b")];
+    for (const target of [toSqlite, toPostgres]) await importLedger(target, { file: join(folder, "one"), ...facts });
+    const db = new DatabaseSync(join(toSqlite.dataDir, "ledger.db"));
+    const names = "('calls_by_window', 'calls_by_session')";
+    expect(db.prepare(`SELECT name FROM sqlite_master WHERE name IN ${names}`).all()).toHaveLength(2);
+    db.close();
+    const database = new URL(toPostgres.ledgerUrl ?? "").pathname.slice(1);
+    expect((await server.run(`SELECT indexname FROM pg_indexes WHERE indexname IN ${names}`, database)).rows).toHaveLength(2);
+  });
+
   test("of a queue keeps its order, and who comes later waits behind it", async () => {
     const source = await place("SQLite", "source");
     const line = await open(source);

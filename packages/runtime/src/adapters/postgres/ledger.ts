@@ -97,7 +97,8 @@ function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedg
   const onError = options.onError ?? (() => undefined);
   const pool = new ReadPool(url, `signalbox ${lane}`.slice(0, 60), options.readConnectionsMax ?? readConnections);
   const known = new Map(heads.map((head) => [JSON.stringify([head.tenant, head.lane]), head]));
-  const anchor = new Anchor({ path: options.anchorPath, hmac, heads: () => [...known.values()], onError });
+  const isNewcomer = !heads.some((head) => head.lane === lane);
+  const anchor = new Anchor({ path: options.anchorPath, hmac, heads: () => [...known.values()], isNewcomer, onError });
   const audit = new AuditLane({ hmac, lane, anchored: (tenant) => anchor.head(tenant, lane), onError });
   const writer = new Writer({ url, lane, now, writer: randomBytes(12).toString("hex"), onConnected: () => audit.forget() });
   const writing = { inlineResultBytesMax: options.inlineResultBytesMax ?? limits.inlineResultBytesMax, keepTags: options.keepTags ?? false };

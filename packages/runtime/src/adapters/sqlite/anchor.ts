@@ -62,6 +62,8 @@ export interface AnchorOptions {
   readonly hmac: Hmac;
   /** The heads that the database holds now. */
   readonly heads: () => readonly AuditHead[];
+  /** Others have written audit before, and this process never has: that there is no file yet is as it should be. */
+  readonly isNewcomer?: boolean;
   readonly onError: (error: Error) => void;
 }
 
@@ -77,7 +79,7 @@ export class Anchor {
   constructor(options: AnchorOptions) {
     this.#options = options;
     const anchor = readAnchor(options.path, options.hmac);
-    const unused = anchor.kind === "missing" && options.heads().length === 0;
+    const unused = anchor.kind === "missing" && (options.isNewcomer === true || options.heads().length === 0);
     this.#trusted = anchor.kind === "valid" || unused;
     if (anchor.kind === "valid") this.#remember(anchor.heads);
     if (unused) this.#writeNow();
