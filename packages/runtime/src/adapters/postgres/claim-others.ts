@@ -6,7 +6,7 @@ import { callOf, wholeCallBlob, wholeCallColumns } from "./call-reads.ts";
 import { livesSql } from "./clock.ts";
 import type { Db } from "./db.ts";
 import { freeCallsOfTheDead } from "./fleet.ts";
-import type { ReadPool } from "./pool.ts";
+import { alongIndexes, asRead, type ReadPool } from "./pool.ts";
 import { byCall } from "./trail-writes.ts";
 
 type Named = { readonly tenant: string; readonly callId: string };
@@ -48,7 +48,7 @@ const leasedSql = `SELECT ${keys} FROM calls AS c WHERE c.${notSucceededSql} AND
   AND c.lease_expires_at <= ? AND (c.lease_expires_at <= ? OR NOT ${livesSql("c.replica")}) ORDER BY c.lease_expires_at LIMIT ? ${lockFree}`;
 
 const agePerClassMs = 30_000;
-const agedPerSweepMax = 5_000;
+const agedPerSweepMax = 1_000;
 
 /** A class that has waited its time counts as the one before it. */
 const ageSql = `UPDATE calls AS c SET class_offset = greatest(0, a.class_offset - 1) FROM (
@@ -67,17 +67,24 @@ const heldSql = `SELECT ${keys} FROM calls AS c WHERE c.${notSucceededSql} AND c
   AND c.worker_id = ? AND c.incarnation = ? AND CASE WHEN c.sandbox IS NULL THEN c.tool_tenant ELSE 'platform' END = ?
   ORDER BY c.tenant, c.call_id FOR UPDATE`;
 
+const releaseSql = `UPDATE calls AS c SET replica = NULL FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
+  WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND ${asRead("c.state")} = 'queued' AND ${asRead("c.replica")} = ?`;
+
+const statesSql = `SELECT ${keys}, c.state FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
+  JOIN calls AS c ON c.tenant = r.tenant AND c.call_id = r.call_id`;
+
 type Others = Pick<SharedLedger, "claimOne" | "claimDue" | "claimHeld" | "release" | "statesOf">;
 
 export function otherClaims(pool: ReadPool): Others {
+  const within = <T>(work: (tx: Db) => Promise<T>): Promise<T> => pool.transaction(work, alongIndexes);
   return {
     claimOne: (tenant, callId, replica) =>
-      pool.transaction(async (tx) => {
+      within(async (tx) => {
         const sql = `SELECT ${keys} FROM calls AS c WHERE c.tenant = ? AND c.call_id = ? AND ${openSql} AND (c.replica = ? OR ${freeSql}) FOR UPDATE`;
         return (await take(tx, replica, await tx.rows<Named>(sql, [tenant, callId, replica])))[0];
       }),
     claimDue: ({ replica, now, graceMs, limit }) =>
-      pool.transaction(async (tx) => {
+      within(async (tx) => {
         await freeCallsOfTheDead(tx);
         await age(tx, now);
         const found: Named[] = [];
@@ -87,22 +94,14 @@ export function otherClaims(pool: ReadPool): Others {
         return take(tx, replica, [...each.values()].slice(0, limit));
       }),
     claimHeld: ({ replica, workerTenant, workerId, incarnation }) =>
-      pool.transaction(async (tx) => take(tx, replica, await tx.rows<Named>(heldSql, [workerId, incarnation, workerTenant]))),
+      within(async (tx) => take(tx, replica, await tx.rows<Named>(heldSql, [workerId, incarnation, workerTenant]))),
     async release(replica, calls) {
       if (calls.length === 0) return;
-      await pool.run(
-        `UPDATE calls AS c SET replica = NULL FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
-          WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND c.state = 'queued' AND c.replica = ?`,
-        [namedJson(calls), replica],
-      );
+      await within((tx) => tx.run(releaseSql, [namedJson(calls), replica]));
     },
     async statesOf(calls) {
       if (calls.length === 0) return [];
-      return pool.rows(
-        `SELECT ${keys}, c.state FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
-          JOIN calls AS c ON c.tenant = r.tenant AND c.call_id = r.call_id`,
-        [namedJson(calls)],
-      );
+      return within((tx) => tx.rows(statesSql, [namedJson(calls)]));
     },
   };
 }

@@ -8,7 +8,7 @@ import { firstRow, type Db, type SqlRow } from "./db.ts";
 import { CapRoom, pick, type Picked, type Waiting } from "./fair-pick.ts";
 import { storedLane } from "./fair-tags.ts";
 import { freeCallsOfTheDead } from "./fleet.ts";
-import type { ReadPool } from "./pool.ts";
+import { alongIndexes, asRead, type ReadPool } from "./pool.ts";
 import { byCall } from "./trail-writes.ts";
 
 /** How far a claim looks past calls that a cap holds back. */
@@ -18,10 +18,9 @@ const triesMax = 3;
 
 const claimLock = 0x5167_6e64;
 
-// One claim at a time: so its order is exact, and what caps count cannot change under it. Plans go along the indexes of what waits,
-// whatever the statistics of a table say that is nearly all history.
-const begun = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off;
-  SET LOCAL plan_cache_mode = force_generic_plan; SELECT pg_advisory_xact_lock(${claimLock})`;
+// One claim at a time: so its order is exact, and what caps count cannot change under it.
+// A claim that a crash of the server takes back harms nobody: what rests on it is written under the guard of who has the call.
+const begun = `${alongIndexes}; SET LOCAL enable_sort = off; SET LOCAL synchronous_commit = off; SELECT pg_advisory_xact_lock(${claimLock})`;
 
 /** With nobody, not held back, of a tenant that may; takes `now` and the ids that are not wanted. */
 const eligibleSql = `c.state = 'queued' AND c.replica IS NULL AND c.not_before <= ? AND c.call_id <> ALL (?::text[])
@@ -30,30 +29,29 @@ const eligibleSql = `c.state = 'queued' AND c.replica IS NULL AND c.not_before <
   AND NOT EXISTS (SELECT 1 FROM json_to_recordset(?::json) AS full_(tenant text, project text)
     WHERE full_.tenant = c.tenant AND (full_.project IS NULL OR full_.project = c.project))`;
 
-const waitingColumns = `c.tenant, c.call_id AS "callId", c.project, c.start_tag AS "startTag", c.class_offset AS "classOffset",
-  c.first_tag AS "firstTag"`;
+const lineColumns = "c.tenant, c.call_id, c.project, c.start_tag, c.class_offset, c.first_tag, c.order_tag";
 const inLine = "ORDER BY c.order_tag, c.tenant, c.first_tag";
 
-// The smallest tags of all lie in as many lanes, those with the smallest first tags: the other lanes are not walked.
-const smallestSql = `
-  WITH first_of_lane AS (
-    SELECT lane.lane FROM unnest(?::text[]) AS lane(lane) CROSS JOIN LATERAL (
-      SELECT c.order_tag, c.tenant, c.first_tag FROM calls AS c WHERE c.lane = lane.lane AND ${eligibleSql} ${inLine} LIMIT 1
-    ) AS c ${inLine} LIMIT ?)
-  SELECT ${waitingColumns} FROM first_of_lane AS lane CROSS JOIN LATERAL (
-    SELECT c.* FROM (SELECT c.tenant, c.call_id, c.project, c.start_tag, c.class_offset, c.first_tag, c.order_tag
-      FROM calls AS c WHERE c.lane = lane.lane AND ${eligibleSql} ${inLine} LIMIT ?) AS c
-  ) AS c ${inLine} LIMIT ?`;
-
-// A tenant calls its own tools and the platform's: in no other lane it can have anything.
-const bestSql = `
-  SELECT ${waitingColumns} FROM json_to_recordset(?::json) AS w(tenant text, calls bigint) CROSS JOIN LATERAL (
-    SELECT c.* FROM json_to_recordset(?::json) AS lane(lane text, owner text) CROSS JOIN LATERAL (
-      SELECT c.tenant, c.call_id, c.project, c.start_tag, c.class_offset, c.first_tag
-        FROM calls AS c WHERE c.tenant = w.tenant AND c.lane = lane.lane AND ${eligibleSql}
-        ORDER BY c.class_offset, c.first_tag LIMIT w.calls
-    ) AS c WHERE lane.owner IN (w.tenant, 'platform') ORDER BY c.class_offset, c.first_tag LIMIT w.calls
-  ) AS c`;
+// The smallest tags of all lie in as many lanes, those with the smallest first tags: the other lanes are not walked. A tenant calls its own
+// tools and the platform's: in no other lane it can have anything.
+const knownSql = `
+  WITH first_of_lane AS MATERIALIZED (
+    SELECT lane.lane, lane.owner, c.order_tag, c.tenant, c.first_tag FROM json_to_recordset(?::json) AS lane(lane text, owner text)
+      CROSS JOIN LATERAL (SELECT c.order_tag, c.tenant, c.first_tag FROM calls AS c WHERE c.lane = lane.lane AND ${eligibleSql} ${inLine} LIMIT 1) AS c
+  ), smallest AS MATERIALIZED (
+    SELECT c.* FROM (SELECT c.lane FROM first_of_lane AS c ${inLine} LIMIT ?) AS lane CROSS JOIN LATERAL (
+      SELECT ${lineColumns} FROM calls AS c WHERE c.lane = lane.lane AND ${eligibleSql} ${inLine} LIMIT ?
+    ) AS c ${inLine} LIMIT ?
+  ), best AS (
+    SELECT c.* FROM (SELECT tenant, count(*) AS calls FROM smallest GROUP BY tenant) AS w CROSS JOIN LATERAL (
+      SELECT c.* FROM first_of_lane AS lane CROSS JOIN LATERAL (
+        SELECT ${lineColumns} FROM calls AS c WHERE c.tenant = w.tenant AND c.lane = lane.lane AND ${eligibleSql}
+          ORDER BY c.class_offset, c.first_tag LIMIT greatest(w.calls, ?)
+      ) AS c WHERE lane.owner IN (w.tenant, 'platform') ORDER BY c.class_offset, c.first_tag LIMIT greatest(w.calls, ?)
+    ) AS c
+  )
+  SELECT tenant, call_id AS "callId", project, start_tag AS "startTag", class_offset AS "classOffset", first_tag AS "firstTag"
+    FROM (SELECT * FROM smallest UNION SELECT * FROM best) AS known`;
 
 /** At work is what a worker has, and what a replica has taken and may give to one at any moment. */
 const atWorkSql = `SELECT (SELECT count(*) FROM calls AS c WHERE c.tenant = cap.tenant AND c.${notSucceededSql}
@@ -68,7 +66,7 @@ const nextAtSql = `SELECT min(c.not_before) AS at FROM unnest(?::text[]) AS lane
 
 const takeSql = `UPDATE calls AS c SET replica = CASE WHEN r.taken = 1 THEN ? ELSE c.replica END, start_tag = r.start_tag
   FROM json_to_recordset(?::json) AS r(tenant text, call_id text, start_tag double precision, taken bigint)
-  WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND c.state = 'queued' AND c.replica IS NULL
+  WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND ${asRead("c.state")} = 'queued' AND ${asRead("c.replica")} IS NULL
   RETURNING ${callColumns.map(({ name }) => `c.${name}`).join(", ")}`;
 
 /** Somebody changed one of the calls between the look and the claim. */
@@ -119,14 +117,10 @@ async function choose(tx: Db, { limit, now, caps, not }: ClaimQuery, lanes: read
   const isTight = caps.some(({ max }, at) => max - (atWork[at] ?? 0) < limit);
   const reach = isTight ? limit + lookAhead : limit;
   const eligible = [now, not, JSON.stringify(full)];
-  const smallest = await tx.rows<Waiting>(smallestSql, [lanes, ...eligible, reach, ...eligible, reach, reach]);
-  if (smallest.length === 0) return noneOf;
-  const wanted = new Map<string, number>();
-  for (const { tenant } of smallest) wanted.set(tenant, (wanted.get(tenant) ?? 0) + 1);
-  const owners = lanes.map((lane) => ({ lane, owner: lane.slice(0, lane.indexOf("\u001f")) }));
-  const asked = [...wanted].map(([tenant, calls]) => ({ tenant, calls: isTight ? reach : calls }));
-  const best = await tx.rows<Waiting>(bestSql, [JSON.stringify(asked), JSON.stringify(owners), ...eligible]);
-  return pick([...smallest, ...best], limit, room);
+  const owned = JSON.stringify(lanes.map((lane) => ({ lane, owner: lane.slice(0, lane.indexOf("\u001f")) })));
+  const each = isTight ? reach : 0;
+  const params = [owned, ...eligible, reach, ...eligible, reach, reach, ...eligible, each, each];
+  return pick(await tx.rows<Waiting>(knownSql, params), limit, room);
 }
 
 async function take(tx: Db, replica: string, { calls, moved, clock }: Picked): Promise<Call[]> {

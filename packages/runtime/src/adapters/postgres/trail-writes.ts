@@ -3,6 +3,7 @@ import { attemptColumns, lateResultColumns } from "../sqlite/columns.ts";
 import { guardsRange, type EventRange, type PlannedUnit } from "../sqlite/unit-plan.ts";
 import { firstRow, type Db } from "./db.ts";
 import { outboxIdSql, outboxIdsPerTransaction } from "./outbox.ts";
+import { asRead } from "./pool.ts";
 import { insertRecordsSql, recordColumns, recordOf, recordsSql } from "./records.ts";
 import type { WritersOf } from "./writers-of.ts";
 
@@ -18,7 +19,7 @@ const leaseColumns = [
 
 // The state as well as the fence: a settled call keeps its last fence, and settled rows never change.
 const renewLeasesSql = `UPDATE calls AS c SET lease_expires_at = r.lease_expires_at FROM ${recordsSql(leaseColumns)}
-  WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND c.fence = r.fence AND c.state IN ('dispatched', 'running')`;
+  WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND c.fence = r.fence AND ${asRead("c.state")} IN ('dispatched', 'running')`;
 
 const toldByRowSql = "SELECT 1 FROM calls WHERE tenant = ? AND call_id = ? AND fence = ? AND lease_end_reason IS NOT NULL";
 
