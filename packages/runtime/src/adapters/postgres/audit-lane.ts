@@ -94,12 +94,11 @@ export class AuditLane {
       records.push(Object.fromEntries(columns.map(({ name }, at) => [name, values[at]])));
       ends.set(draft.tenant, { seq, hash });
     }
-    await tx.run(insertSql, [JSON.stringify(records)]);
     const heads = [...new Set(drafts.map(({ tenant }) => tenant))].map((tenant) => {
       const { seq, hash } = ends.get(tenant) ?? { seq: 0, hash: firstPrevHash };
       return { tenant, lane, seq, hash, mac: headMac(hmac, { tenant, lane, seq, hash }) };
     });
-    await tx.run(headsSql, [JSON.stringify(heads)]);
+    await Promise.all([tx.run(insertSql, [JSON.stringify(records)]), tx.run(headsSql, [JSON.stringify(heads)])]);
     return ends;
   }
 

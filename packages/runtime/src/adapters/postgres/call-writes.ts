@@ -9,7 +9,7 @@ import { placingOf, takesTag, takeTags } from "./fair-tags.ts";
 import { insertRecordsSql, recordColumns, recordOf } from "./records.ts";
 import type { WritersOf } from "./writers-of.ts";
 
-type UpdateCall = Extract<Write, { op: "update_call" }>;
+export type UpdateCall = Extract<Write, { op: "update_call" }>;
 
 export interface CallWriteOptions {
   readonly inlineResultBytesMax: number;

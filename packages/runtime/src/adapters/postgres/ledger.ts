@@ -107,7 +107,7 @@ function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedg
     writer,
     units,
     lane: audit,
-    together: applyTogether(units),
+    together: applyTogether(units, writing),
     onHeads(moved) {
       for (const head of moved) known.set(JSON.stringify([head.tenant, head.lane]), head);
       if (moved.length > 0) anchor.touch();

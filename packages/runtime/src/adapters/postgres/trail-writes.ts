@@ -1,4 +1,5 @@
 // Writes what hangs on a call: its ended attempts, late results, renewed leases, and its events.
+import type { Write } from "../../ledger/port.ts";
 import { attemptColumns, lateResultColumns } from "../sqlite/columns.ts";
 import { guardsRange, type EventRange, type PlannedUnit } from "../sqlite/unit-plan.ts";
 import { firstRow, type Db } from "./db.ts";
@@ -18,7 +19,7 @@ const leaseColumns = [
 ] as const;
 
 // The state as well as the fence: a settled call keeps its last fence, and settled rows never change.
-const renewLeasesSql = `UPDATE calls AS c SET lease_expires_at = r.lease_expires_at FROM ${recordsSql(leaseColumns)}
+export const renewLeasesSql = `UPDATE calls AS c SET lease_expires_at = r.lease_expires_at FROM ${recordsSql(leaseColumns)}
   WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND c.fence = r.fence AND ${asRead("c.state")} IN ('dispatched', 'running')`;
 
 const toldByRowSql = "SELECT 1 FROM calls WHERE tenant = ? AND call_id = ? AND fence = ? AND lease_end_reason IS NOT NULL";
@@ -44,18 +45,19 @@ export const trailWriters: WritersOf<"end_attempt" | "keep_late_result" | "renew
     return true;
   },
   async renew_leases(tx, { leases }) {
-    if (leases.length === 0) return true;
-    const sorted = [...leases].sort(byCall);
-    const records = sorted.map(({ tenant, callId, fence, leaseExpiresAt }) => ({
-      tenant,
-      call_id: callId,
-      fence,
-      lease_expires_at: leaseExpiresAt,
-    }));
-    await tx.run(renewLeasesSql, [JSON.stringify(records)]);
+    if (leases.length > 0) await tx.run(renewLeasesSql, [leaseRecords(leases)]);
     return true;
   },
 };
+
+export type Leases = Extract<Write, { op: "renew_leases" }>["leases"];
+
+export function leaseRecords(leases: Leases): string {
+  const sorted = [...leases].sort(byCall);
+  return JSON.stringify(
+    sorted.map(({ tenant, callId, fence, leaseExpiresAt }) => ({ tenant, call_id: callId, fence, lease_expires_at: leaseExpiresAt })),
+  );
+}
 
 const followSql = "UPDATE calls SET event_seq = ? WHERE tenant = ? AND call_id = ? AND event_seq = ?";
 

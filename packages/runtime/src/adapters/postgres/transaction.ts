@@ -79,14 +79,16 @@ export class Gathered {
   async write(): Promise<void> {
     const [events, audit, usage, governs] = [this.#events, this.#audit, this.#usage, this.#governs];
     [this.#events, this.#audit, this.#usage, this.#governs] = [[], [], [], false];
+    const sent: Promise<unknown>[] = [];
     if (events.length > 0) {
       const records = eventRecords(events, this.#eventsWritten);
       this.#eventsWritten += events.length;
-      await this.tx.run(insertEventsSql, [records]);
+      sent.push(this.tx.run(insertEventsSql, [records]));
     }
-    if (audit.length > 0) this.#moved = await this.#lane.append(this.tx, audit, this.#moved);
-    await addUsage(this.tx, usage);
-    if (governs) await this.tx.run("UPDATE revision SET revision = revision + 1");
+    if (audit.length > 0) sent.push(this.#lane.append(this.tx, audit, this.#moved).then((moved) => (this.#moved = moved)));
+    if (governs) sent.push(this.tx.run("UPDATE revision SET revision = revision + 1"));
+    sent.push(addUsage(this.tx, usage));
+    await Promise.all(sent);
   }
 
   /** Ends of audit chains as this transaction leaves them. */

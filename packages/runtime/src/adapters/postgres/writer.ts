@@ -59,6 +59,8 @@ export class Writer {
   #batch = 0;
   /** The number of the last one that is known to be committed. */
   #stored = 0;
+  /** Numbers of those that were begun, lost their connection, and are not there. */
+  readonly #missing = new Set<number>();
   #closed = false;
 
   constructor(options: WriterOptions) {
@@ -67,7 +69,7 @@ export class Writer {
 
   /** Whether this transaction is committed; only of one that was begun before the last {@link ready}. */
   isStored(batch: number): boolean {
-    return batch <= this.#stored;
+    return batch <= this.#stored && !this.#missing.has(batch);
   }
 
   /**
@@ -122,6 +124,7 @@ export class Writer {
       await client.query("INSERT INTO writers (writer, batch, opened_at) VALUES ($1, 0, $2)", [writer, now()]);
     }
     this.#stored = stored ?? 0;
+    if (this.#batch > this.#stored) this.#missing.add(this.#batch);
   }
 
   async #lockLane(client: pg.Client): Promise<void> {
