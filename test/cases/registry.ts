@@ -19,6 +19,8 @@ const fairHub = "packages/runtime/src/dispatch/fair.test.ts";
 const choice = "packages/runtime/src/dispatch/choose.test.ts";
 const garbage = "test/e2e/garbage-worker.test.ts";
 
+const outages = "test/conformance/ledger.postgres.outages.test.ts";
+
 const retries = "test/e2e/retries.test.ts";
 const retried = "packages/runtime/src/dispatch/retried.test.ts";
 const lostWorkers = "test/e2e/lost-workers.test.ts";
@@ -149,6 +151,12 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   "report 124": [[badInput, "report 124: a schema of 100 000 levels is not registered"]],
   "report 125": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
   "report 127": [[badInput, "reports 125 and 127: a null for an optional field counts as absent"]],
+  "report 181": [[outages, "report 181: a line that is silently dead"]],
+  "report 183": [[outages, "report 183: who listens has a connection of its own"]],
+  "report 184": [[outages, "report 184: a server that is killed"]],
+  "report 185": [[outages, "report 185: connections that are ended while they rest"]],
+  "report 191": [[outages, "reports 191 and 193: who lives is for the store's clock to say"]],
+  "report 193": [[outages, "reports 191 and 193: who lives is for the store's clock to say"]],
   "report 208": [[fairLine, "report 208: a thousand calls over five hundred keys"]],
   "report 210": [[fairHub, "report 210: a tenant of slow calls"]],
   "report 215": [[isolation, "reports 215, 218 and 219: nothing of one tenant is met at another"]],
