@@ -138,6 +138,7 @@ test("what could not be measured is a miss with its reason; a peer that is not t
     "box.wasm.reused",
     "box.wasm.alive",
     "box.beside",
+    "recover.10k",
     "idle.rss",
     "history.1m",
     "history.get",

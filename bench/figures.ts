@@ -4,6 +4,7 @@ import { doorFigures } from "./door-figures.ts";
 import { fairFigures, type FairEvidence, type FairLane } from "./fair-figures.ts";
 import { historyFigures } from "./history-figures.ts";
 import type { HistoryTimings } from "./history.ts";
+import { outageFigures, type OutageEvidence, type OutageLane } from "./outage-figures.ts";
 import type { PolicyTimings } from "./policy-10k.ts";
 import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
 import type { Lookups } from "./registry.ts";
@@ -54,7 +55,7 @@ export interface Figure {
 }
 
 /** What is measured apart from the others, and can break down by itself. */
-export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "history" | BoxLane | FairLane;
+export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "history" | BoxLane | FairLane | OutageLane;
 
 export interface Evidence {
   readonly measured: readonly Measured[];
@@ -65,6 +66,7 @@ export interface Evidence {
   readonly streams?: StreamTimings;
   readonly boxes?: BoxEvidence;
   readonly fair?: FairEvidence;
+  readonly outage?: OutageEvidence;
   readonly history?: Omit<HistoryTimings, "measured" | "failures">;
   /** Why a subject has no (or not all) slices. */
   readonly failures: ReadonlyMap<Lane, string>;
@@ -83,6 +85,7 @@ export interface Spec {
   readonly needsStreams?: true;
   readonly needsBoxes?: BoxLane;
   readonly needsFair?: FairLane;
+  readonly needsOutage?: OutageLane;
   /** Takes minutes: measured only where it is asked for by name. */
   readonly needsHistory?: true;
   readonly judge: (evidence: Evidence) => Judged;
@@ -134,6 +137,12 @@ export const specs: readonly Spec[] = [
     needs: [],
     needsBoxes: lane,
     judge: ({ boxes = {}, failures }: Evidence) => judge(boxes, (of) => failures.get(of) ?? "not measured"),
+  })),
+  ...outageFigures.map(({ figure, lane, judge }) => ({
+    figure,
+    needs: [],
+    needsOutage: lane,
+    judge: ({ outage = {}, failures }: Evidence) => judge(outage, (of) => failures.get(of) ?? "not measured"),
   })),
   { figure: "idle.rss", needs: [], needsIdle: true, judge: judgeIdle },
   ...historyFigures,

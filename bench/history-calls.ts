@@ -76,7 +76,8 @@ export function historyCall(template: Call, place: HistoryPlace): HistoryCall {
   return { callId, succeeded: kind === "succeeded", units: [opened(given, born), moved(given.live, happenings, admittedAt + tookMs)] };
 }
 
-function identityOf(template: Call, { index, calls, admittedAt }: HistoryPlace): CallIdentity {
+/** Another call like the template, with an id, an input and an instant of its own. */
+export function identityOf(template: Call, { index, calls, admittedAt }: HistoryPlace): CallIdentity {
   const isRare = index % Math.ceil(calls / rareCalls) === 0;
   const tool = isRare ? rare.tool : template.tool;
   const input = { text: `${index} ${filler}`.slice(0, textBytes) };
@@ -124,15 +125,15 @@ function resultOf({ fence, workerId, inputJson }: Call, status: "succeeded" | "f
   return { ...base, status, outputJson, outputHash: sha256(outputJson), outputBytes: outputJson.length, error: null };
 }
 
-type Taken = Extract<StepResult, { ok: true }>;
+export type Taken = Extract<StepResult, { ok: true }>;
 
-function must(result: StepResult): Taken {
+export function must(result: StepResult): Taken {
   if (!result.ok) throw new Error(`the call machine refused: ${result.reason}`);
   return result;
 }
 
 /** The call's first unit; what it was born with stands before what was done at once. */
-function opened({ live, effects }: Taken, born?: Taken): Unit {
+export function opened({ live, effects }: Taken, born?: Taken): Unit {
   return { writes: [{ op: "insert_call", row: live.call }, ...writesOf([...(born?.effects ?? []), ...effects])] };
 }
 

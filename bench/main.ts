@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { timeKilledReplica } from "./avail.ts";
 import type { BoxEvidence, BoxLane } from "./box-figures.ts";
 import { cleanUp, cleanUpOnExit, makeFolder, startNode } from "./children.ts";
 import { specs, specsFor, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
@@ -10,6 +11,7 @@ import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./mac
 import { timeNeighbour } from "./neighbour.ts";
 import { timePolicies } from "./policy-10k.ts";
 import { residentBytes } from "./procfs.ts";
+import { timeRecovery } from "./recover.ts";
 import type { Lookups } from "./registry.ts";
 import { jsonLine, table } from "./report.ts";
 import { timeSchedule } from "./schedule-100k.ts";
@@ -39,6 +41,8 @@ const registryTimeoutMs = 300_000;
 const policiesLoaded = 10_000;
 const turns = { full: 100_000, quick: 20_000 };
 const neighbours = { full: { rounds: 5, queued: 2_000 }, quick: { rounds: 1, queued: 2_000 } };
+const openCalls = { full: 10_000, quick: 1_000 };
+const kills = { full: 4, quick: 1 };
 const decisions = { full: 20_000, quick: 4_000 };
 /** The whole is a GiB. */
 const streams = {
@@ -121,6 +125,12 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
         return timeNeighbour(parent, neighbours[how]);
       })
     : undefined;
+  const recover = wanted.some((spec) => spec.needsOutage === "recover")
+    ? await orFailure("recover", () => timeRecovery(parent, openCalls[how], note))
+    : undefined;
+  const avail = wanted.some((spec) => spec.needsOutage === "avail")
+    ? await orFailure("avail", () => timeKilledReplica(parent, { kills: kills[how] }, note))
+    : undefined;
   const timedBoxes = await timeBoxes(wanted, parent, how, orFailure);
   const history = wanted.some((spec) => spec.needsHistory)
     ? await orFailure("history", () => timeHistory(parent, histories[how], note))
@@ -144,6 +154,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ...(timedStreams === undefined ? {} : { streams: timedStreams }),
     boxes: timedBoxes,
     fair: { ...(schedule === undefined ? {} : { schedule }), ...(neighbour === undefined ? {} : { neighbour }) },
+    outage: { ...(recover === undefined ? {} : { recover }), ...(avail === undefined ? {} : { avail }) },
     ...(history === undefined ? {} : { history }),
     failures: new Map([...failures, ...rounds.failures, ...(history?.failures ?? [])]),
     peers: peersHere(),

@@ -6,6 +6,6 @@ if (address === undefined || key === undefined) throw new Error("give SIGNALBOX_
 
 const capacity = 256;
 
-const worker = new Worker({ address, key, capacity });
+const worker = new Worker({ address: address.split(","), key, capacity });
 worker.tool("bench.echo", { version: "1.0.0", sideEffectClass: "read_only" }, (args) => args);
 await worker.run();
