@@ -14,18 +14,20 @@ const asked: Readonly<Record<string, readonly number[]>> = {
   "RL-": [1, 2, 5, 7, 8],
   "QT-": [1, 2],
   "SCH-": [1, 2, 6, 7, 8, 10, 12, 13, 15],
-  "WRK-": [1, 2, 3, 5, 6, 8],
+  "WRK-": [1, 2, 3, 5, 6, 7, 8],
   "AUD-": [2, 5, 6, 7, 9],
   "report ": [117, 120, 121, 123, 124, 125, 127, 181, 183, 184, 185, 191, 193, 208, 210, 215, 218, 219, 223, 224, 225, 227],
 };
 
 const named = ["F6a", "F6b", "F7a", "F7b", "report 045", "report 047", "report 053", "report 054", "report 213"];
+const outages = [12, 14, 20, 50, 55, 56, 58, 64, 65, 176, 177, 195, 199].map((one) => `report ${String(one).padStart(3, "0")}`);
+const worst = [2, 3, 6, 7, 8, 9, 10].map((one) => `worst thing ${one}`);
 
 test("every case has a place, and nothing else has", () => {
   const ids = Object.entries(asked).flatMap(([kind, numbers]) =>
     numbers.map((one) => `${kind}${String(one).padStart(2, "0")}`),
   );
-  expect(Object.keys(cases)).toEqual([...ids, ...named]);
+  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst]);
 });
 
 test.each(Object.entries(cases))("%s is where it is said to be", (_id, places) => {

@@ -1,4 +1,5 @@
 // Which tests stand for which cases of the specification and which reports of others: id → files and parts of titles.
+import { outageCases } from "./outages.ts";
 
 /** A file, and a part of the title of the test in it. */
 export type Place = readonly [file: string, title: string];
@@ -128,6 +129,7 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
     [lostWorkers, "WRK-05: the worker of a safe call is killed"],
   ],
   "WRK-06": [[lostWorkers, "worst thing 3, WRK-05, WRK-06: a stopped worker gets no new work"]],
+  "WRK-07": [["test/e2e/drain.test.ts", "WRK-07: SIGTERM of a worker with three calls"]],
   "WRK-08": [[retried, "WRK-08: a box that cannot be made"]],
 
   "AUD-02": [[audit, "AUD-02: one flipped byte of one row"]],
@@ -183,4 +185,5 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
     ["packages/runtime/src/call/back-off.test.ts", "report 213: calls that fail together do not come back together"],
     ["packages/runtime/src/call/retry-after.test.ts", "report 213: %s is a wait"],
   ],
+  ...outageCases,
 };
