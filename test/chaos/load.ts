@@ -14,18 +14,26 @@ export interface LoadOptions {
   readonly callers: number;
 }
 
+export interface LoadEnd {
+  readonly held: readonly Held[];
+  /** Answers that nobody should get, in words. */
+  readonly problems: readonly string[];
+}
+
 export interface Load {
   /** Asks for nothing new; resolves when every key is answered and everything that was asked is approved, or `msMax` later. */
-  finish(msMax: number): Promise<readonly Held[]>;
+  finish(msMax: number): Promise<LoadEnd>;
 }
 
 /** Between two calls of one caller, evenly from 0. */
 const pauseMsMax = 60;
+const voteAgainMs = 200;
 const waitMs = 2_000;
 const ended = new Set(["denied", "succeeded", "failed", "timed_out", "cancelled"]);
 
 export function startLoad(options: LoadOptions): Load {
   const held: Held[] = [];
+  const problems: string[] = [];
   const approvals: Promise<void>[] = [];
   const giveUp = new AbortController();
   let isOver = false;
@@ -49,13 +57,21 @@ export function startLoad(options: LoadOptions): Load {
       await wait(random.next() * pauseMsMax);
     }
   };
+  /** Looks and votes until the question is closed: a vote that met another one is to be cast again, and says so (409). */
   const approve = async (approvalId: string): Promise<void> => {
     const path = `/v1/approvals/${approvalId}`;
     try {
-      const { body } = await approver.until(giveUp.signal, "GET", path);
-      await approver.until(giveUp.signal, "POST", `${path}/votes`, { decision: "approve", args_hash: body["args_hash"] });
+      for (;;) {
+        const { status, body } = await approver.until(giveUp.signal, "GET", path);
+        if (status === 200 && body["status"] !== "pending") return;
+        const vote = { decision: "approve", args_hash: body["args_hash"] };
+        const said = await approver.until(giveUp.signal, "POST", `${path}/votes`, vote);
+        if (said.status !== 200 && said.status !== 409)
+          problems.push(`a vote on ${approvalId} (looked at: ${status}) was answered ${said.status} ${JSON.stringify(said.body)}`);
+        await wait(voteAgainMs);
+      }
     } catch {
-      // It is parked, and a person may still be found.
+      problems.push(`${approvalId} could not be closed by its approver`);
     }
   };
 
@@ -67,7 +83,7 @@ export function startLoad(options: LoadOptions): Load {
       await callers;
       await Promise.all(approvals);
       clearTimeout(late);
-      return held;
+      return { held, problems };
     },
   };
 }

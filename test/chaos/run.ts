@@ -44,14 +44,14 @@ async function playIn(house: House, story: Story, options: RunOptions): Promise<
     await strikeAll(house, plan, seconds * 1_000);
     await house.restore();
     note(`${story.name}: everything is back; waiting for the ends`);
-    const held = await load.finish(settleMsMax);
+    const { held, problems: odd } = await load.finish(settleMsMax);
     const late = await settled(house.admin);
     const rows = await allRows(house.admin);
     await house.close();
     const entries = house.entries();
     const report = count({ story: story.name, kills: plan.length, held, rows, entries, classOf });
     const broken = await house.store.brokenRules(entries);
-    return { ...report, problems: [...report.problems, ...broken, ...late] };
+    return { ...report, problems: [...report.problems, ...odd, ...broken, ...late] };
   } finally {
     await house.remove();
   }
