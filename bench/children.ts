@@ -18,8 +18,21 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** Something that the bench has started and that is no child of the kind below. */
+export interface Started {
+  /** CPU time that it has used, µs. */
+  readonly cpuUs: () => number;
+  readonly end: () => Promise<void>;
+}
+
 const running = new Set<Child>();
 const folders = new Set<string>();
+const others = new Set<Started>();
+
+/** Ended by {@link cleanUp}, after the children; what ends it when the bench is killed is its own affair. */
+export function atCleanUp(started: Started): void {
+  others.add(started);
+}
 
 /** Runs `node <args>` in a process group of its own, so that what it starts dies with it. */
 export function startNode(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
@@ -123,7 +136,8 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
 /** CPU time of this process and of all that it has started and that still run, µs. */
 export function ourCpuUs(): number {
   const own = process.cpuUsage();
-  return [...running].reduce((total, { pid }) => total + cpuTimeUs(pid), own.user + own.system);
+  const children = [...running].reduce((total, { pid }) => total + cpuTimeUs(pid), own.user + own.system);
+  return [...others].reduce((total, { cpuUs }) => total + cpuUs(), children);
 }
 
 /** A fresh folder that is removed when the bench ends, however it ends. */
@@ -133,9 +147,11 @@ export function makeFolder(parent: string, name: string): string {
   return folder;
 }
 
-/** Stops every process that still runs, then removes every folder. */
+/** Stops everything that still runs, then removes every folder. */
 export async function cleanUp(): Promise<void> {
   await Promise.all([...running].map((child) => child.stop()));
+  await Promise.all([...others].map(({ end }) => end()));
+  others.clear();
   removeFolders();
 }
 

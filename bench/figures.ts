@@ -1,10 +1,12 @@
 // The figures: what each one needs, its target, and the verdict on what was measured.
 import { boxFigures, type BoxEvidence, type BoxLane } from "./box-figures.ts";
 import { doorFigures } from "./door-figures.ts";
+import { judgeLatency, judgeThroughput, judgeWrites, type EchoPair } from "./echo-figures.ts";
 import { fairFigures, type FairEvidence, type FairLane } from "./fair-figures.ts";
 import { historyFigures } from "./history-figures.ts";
 import type { HistoryTimings } from "./history.ts";
 import { outageFigures, type OutageEvidence, type OutageLane } from "./outage-figures.ts";
+import { postgresFigures } from "./postgres-figures.ts";
 import type { PolicyTimings } from "./policy-10k.ts";
 import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
 import type { Lookups } from "./registry.ts";
@@ -13,9 +15,7 @@ import { seriesOf } from "./series.ts";
 import type { StreamTimings } from "./streams.ts";
 import type { SubjectName } from "./subjects.ts";
 import {
-  cpuText,
   errorsText,
-  floorLatencies,
   inMemory,
   latencies,
   missing,
@@ -92,13 +92,8 @@ export interface Spec {
 }
 
 const concurrencies = [1, 16, 128] as const;
-const p50RatioMax = 1.4;
-const p95RatioMax = 2;
-const throughputRatioMin: Readonly<Record<number, number>> = { 16: 0.65, 128: 0.75 };
+const onSqlite: EchoPair = { ours: "signalbox", floor: "floor" };
 const dispatchP95MsMax: Readonly<Record<number, number>> = { 1: 3, 16: 10 };
-const writesPerCallMax: Readonly<Record<number, number>> = { 1: 2, 16: 0.5, 128: 0.15 };
-/** Sweeps and late lease renewals may add a commit or two to a slice of thousands of calls. */
-const countNoise = 0.005;
 const cpuRatioMax = 1.6;
 const idleResidentMbMax = 180;
 const lookupP95MsMax = 2;
@@ -112,14 +107,15 @@ const streamGrowthMbMax = 64;
 export const specs: readonly Spec[] = [
   ...concurrencies.map((c) => informational(`limit.http.c${c}`, "http", c)),
   ...concurrencies.map((c) => informational(`floor.c${c}`, "floor", c)),
-  { figure: "echo.sqlite.c1", needs: both(1), judge: judgeLatency },
-  ...[16, 128].map((c) => ({ figure: `echo.sqlite.c${c}`, needs: both(c), judge: judgeThroughput(c) })),
+  { figure: "echo.sqlite.c1", needs: both(1), judge: judgeLatency(onSqlite) },
+  ...[16, 128].map((c) => ({ figure: `echo.sqlite.c${c}`, needs: both(c), judge: judgeThroughput(onSqlite, c) })),
   ...["restate", "bullmq"].flatMap((peer) =>
     [16, 128].map((c) => ({ figure: `peer.${peer}.c${c}`, needs: [], judge: judgePeer(peer) })),
   ),
   ...[1, 16].map((c) => ({ figure: `dispatch.p95.c${c}`, needs: ours(c), judge: judgeDispatch(c) })),
   { figure: "cpu.per_call", needs: both(128), judge: judgeCpu },
-  ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites(c) })),
+  ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites("signalbox", c) })),
+  ...postgresFigures,
   ...doorFigures,
   { figure: "policy.10k", needs: [], needsPolicies: true, judge: judgePolicies },
   ...fairFigures.map(({ figure, lane, judge }) => ({
@@ -179,59 +175,6 @@ function informational(figure: string, subject: SubjectName, concurrency: number
         ...(reason === undefined ? {} : { reason }),
       };
     },
-  };
-}
-
-function judgeLatency(evidence: Evidence): Judged {
-  const target = `p50 <= ${p50RatioMax} x floor, p95 <= ${p95RatioMax} x floor`;
-  const pair = pairAt(evidence, 1, "signalbox", "floor");
-  if (typeof pair === "string") return missing("ms", target, false, pair);
-  const { series, floor } = pair;
-  const p50Ratio = series.p50 / floor.p50;
-  const p95Ratio = series.p95 / floor.p95;
-  return verdict(
-    {
-      ...latencies(series),
-      value: round(series.p50),
-      unit: "ms",
-      target,
-      floor: { value: round(floor.p50), ...floorLatencies(floor) },
-      ratio: round(p50Ratio),
-      floor_spread: round(floor.spread.p50),
-    },
-    [
-      p50Ratio > p50RatioMax && `p50 is ${show(p50Ratio)} x the floor's; ${cpuText(series, floor)}`,
-      p95Ratio > p95RatioMax && `p95 is ${show(p95Ratio)} x the floor's`,
-      errorsText(series),
-      inMemory(evidence),
-    ],
-  );
-}
-
-function judgeThroughput(concurrency: number): Spec["judge"] {
-  return (evidence) => {
-    const ratioMin = throughputRatioMin[concurrency] ?? 1;
-    const target = `calls/s >= ${ratioMin} x floor`;
-    const pair = pairAt(evidence, concurrency, "signalbox", "floor");
-    if (typeof pair === "string") return missing("calls/s", target, false, pair);
-    const { series, floor } = pair;
-    const ratio = series.callsPerSecond / floor.callsPerSecond;
-    return verdict(
-      {
-        ...latencies(series),
-        value: round(series.callsPerSecond),
-        unit: "calls/s",
-        target,
-        floor: { value: round(floor.callsPerSecond), ...floorLatencies(floor) },
-        ratio: round(ratio),
-        floor_spread: round(floor.spread.callsPerSecond),
-      },
-      [
-        ratio < ratioMin && `calls/s is ${show(ratio)} x the floor's; ${cpuText(series, floor)}`,
-        errorsText(series),
-        inMemory(evidence),
-      ],
-    );
   };
 }
 
@@ -300,22 +243,6 @@ function judgeCpu(evidence: Evidence): Judged {
     },
     [ratio > cpuRatioMax && `CPU a call is ${show(ratio)} x the floor's`, errorsText(series)],
   );
-}
-
-function judgeWrites(concurrency: number): Spec["judge"] {
-  return (evidence) => {
-    const max = writesPerCallMax[concurrency] ?? 0;
-    const target = `<= ${max}`;
-    const series = seriesOf(evidence.measured, "signalbox", concurrency);
-    if (series === undefined) return missing("commits", target, false, whyMissing(evidence, "signalbox"));
-    if (series.commits === undefined)
-      return missing("commits", target, false, "GET /metrics has no ledger_commits_total");
-    const value = series.commits / (series.calls + series.errors);
-    return verdict({ ...noLatencies(series), value: round(value), unit: "commits", target }, [
-      value > max + countNoise && `${show(value)} durable commits a call`,
-      errorsText(series),
-    ]);
-  };
 }
 
 function judgeIdle({ idleResidentBytes, failures }: Evidence): Judged {

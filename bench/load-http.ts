@@ -6,11 +6,12 @@ import type { HttpDoor } from "./slice.ts";
 const answerTimeoutMs = 30_000;
 
 export function openHttp(door: HttpDoor, concurrency: number): Callers {
-  const { origin, path, headers, body, expect } = door;
+  const { origin, moreOrigins = [], path, headers, body, expect } = door;
+  const origins = [origin, ...moreOrigins];
   const options: Dispatcher.DispatchOptions = { method: "POST", path, headers, body };
   const clients = Array.from(
     { length: concurrency },
-    () => new Client(origin, { pipelining: 1, headersTimeout: answerTimeoutMs, bodyTimeout: answerTimeoutMs }),
+    (_, at) => new Client(origins[at % origins.length] ?? origin, { pipelining: 1, headersTimeout: answerTimeoutMs, bodyTimeout: answerTimeoutMs }),
   );
   return {
     callers: clients.map((client) => () => call(client, options, expect)),

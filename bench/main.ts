@@ -10,6 +10,7 @@ import { timeHistory, type HistoryPlan } from "./history.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
 import { timeNeighbour } from "./neighbour.ts";
 import { timePolicies } from "./policy-10k.ts";
+import { startOnPostgres } from "./on-postgres.ts";
 import { residentBytes } from "./procfs.ts";
 import { timeRecovery } from "./recover.ts";
 import type { Lookups } from "./registry.ts";
@@ -62,11 +63,12 @@ const repo = join(import.meta.dirname, "..");
 /** By the processes that they share. The long history and what is beside it start for themselves. */
 const starters: readonly {
   readonly names: readonly SubjectName[];
-  readonly start: (parent: string) => Promise<readonly Subject[]>;
+  readonly start: (parent: string, isWanted: (name: SubjectName) => boolean) => Promise<readonly Subject[]>;
 }[] = [
   { names: ["http"], start: async () => [await startHttp()] },
   { names: ["floor"], start: async (parent) => [await startFloor(parent)] },
   { names: ["signalbox", "grpc", "many"], start: startSignalbox },
+  { names: ["pgFloor", "pg", "pg2"], start: startOnPostgres },
 ];
 
 /** @returns the exit code */
@@ -137,8 +139,9 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     : undefined;
   const lanes: { readonly subject: Subject; readonly concurrencies: readonly number[] }[] = [];
   for (const { names, start } of starters) {
-    if (!names.some((name) => concurrenciesNeeded(wanted, name).length > 0)) continue;
-    const subjects = await orFailure(names, () => start(parent));
+    const isWanted = (name: SubjectName): boolean => concurrenciesNeeded(wanted, name).length > 0;
+    if (!names.some(isWanted)) continue;
+    const subjects = await orFailure(names, () => start(parent, isWanted));
     for (const subject of subjects ?? []) {
       const concurrencies = concurrenciesNeeded(wanted, subject.name);
       if (concurrencies.length > 0) lanes.push({ subject, concurrencies });

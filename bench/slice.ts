@@ -5,6 +5,8 @@ export interface HttpDoor {
   readonly via: "http";
   /** `http://host:port`, without a path. */
   readonly origin: string;
+  /** More places that take the same calls; the connections are spread over all of them. */
+  readonly moreOrigins?: readonly string[];
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

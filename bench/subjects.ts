@@ -21,9 +21,10 @@ export interface HttpSubject extends Subject {
 
 /**
  * `grpc`, `many`: the process of `signalbox`, called by an rpc each and by all calls on one stream. `fresh`, `history`: two
- * more runtimes, whose ledgers hold nothing and a long history.
+ * more runtimes, whose ledgers hold nothing and a long history. `pgFloor`, `pg`, `pg2`: the floor, one replica, and two of
+ * them, each on a database of one PostgreSQL server.
  */
-export type SubjectName = "floor" | "http" | "signalbox" | "grpc" | "many" | "fresh" | "history";
+export type SubjectName = "floor" | "http" | "signalbox" | "grpc" | "many" | "fresh" | "history" | "pgFloor" | "pg" | "pg2";
 
 const inputBytes = 500;
 const startTimeoutMs = 30_000;
@@ -38,14 +39,18 @@ const body = JSON.stringify({ tool, version, input });
 const expected = '"status":"succeeded"';
 const json = { "content-type": "application/json" };
 
-export async function startFloor(dataParent: string): Promise<HttpSubject> {
-  const folder = makeFolder(dataParent, "floor");
-  const server = startNode("the floor's server", [join(here, "floor/server.ts"), join(folder, "floor.db")]);
+export function startFloor(dataParent: string): Promise<HttpSubject> {
+  return startFloorOn("floor", join(makeFolder(dataParent, "floor"), "floor.db"));
+}
+
+/** @param where a file of SQLite that is not there yet, or the address of a PostgreSQL database without tables */
+export async function startFloorOn(name: SubjectName, where: string): Promise<HttpSubject> {
+  const server = startNode("the floor's server", [join(here, "floor/server.ts"), where]);
   const ready = await server.saying("ready", startTimeoutMs);
   startNode("the floor's worker", [join(here, "floor/worker.ts"), text(ready, "grpc")]);
   await server.saying("worker", startTimeoutMs);
   return {
-    name: "floor",
+    name,
     pid: server.pid,
     door: { via: "http", origin: text(ready, "url"), path: "/call", headers: json, body, expect: expected },
   };

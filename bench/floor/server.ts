@@ -2,6 +2,7 @@
 import { Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
 import fastify from "fastify";
 import { floorService, type Frame } from "./frames.ts";
+import { openFloorLedgerOnPostgres } from "./ledger-pg.ts";
 import { openFloorLedger } from "./ledger.ts";
 
 interface CallBody {
@@ -9,7 +10,8 @@ interface CallBody {
   readonly input: unknown;
 }
 
-const ledger = openFloorLedger(required(process.argv[2], "the database file"));
+const where = required(process.argv[2], "the database file, or a postgres:// address");
+const ledger = where.startsWith("postgres://") ? await openFloorLedgerOnPostgres(where) : openFloorLedger(where);
 const pending = new Map<string, (payload: unknown) => void>();
 let worker: ServerDuplexStream<Frame, Frame> | undefined;
 let calls = 0;

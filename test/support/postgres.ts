@@ -72,6 +72,8 @@ export interface PostgresOptions {
   readonly fsync?: boolean;
   /** More settings, as `name=value`. */
   readonly settings?: readonly string[];
+  /** Where its folder is made; the system's temporary folder by default. */
+  readonly parent?: string;
 }
 
 export class PostgresServer {
@@ -91,7 +93,7 @@ export class PostgresServer {
 
   static async start(options: PostgresOptions = {}): Promise<PostgresServer> {
     if (bin === undefined) throw new Error(noPostgres);
-    const folder = mkdtempSync(join(tmpdir(), "signalbox-pg-"));
+    const folder = mkdtempSync(join(options.parent ?? tmpdir(), "signalbox-pg-"));
     const server = new PostgresServer(folder, await freePort(), options);
     try {
       server.#initdb(bin);
