@@ -75,7 +75,7 @@ function bash(line: string, more?: NodeJS.ProcessEnv): Promise<readonly string[]
 describe("bash", () => {
   test("commands, options and choices", async () => {
     expect(await bash("signalbox va")).toEqual(["validate"]);
-    expect(await bash("signalbox calls ")).toEqual(["list", "tail", "show", "events", "follow", "cancel", "resolve"]);
+    expect(await bash("signalbox calls ")).toEqual(["list", "tail", "show", "events", "follow", "cancel", "resolve", "resolve-all", "replay"]);
     expect(await bash("signalbox calls resolve exec_1 --c")).toEqual(["--comment"]);
     expect(await bash("signalbox calls list --status que")).toEqual(["queued"]);
     expect(await bash("signalbox calls list --status=que")).toEqual(["queued"]);

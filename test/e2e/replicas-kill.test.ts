@@ -20,13 +20,13 @@ describe.skipIf(noPostgres !== undefined)(`replicas that go away${noPostgres ===
 
   beforeEach(async () => {
     gates = createGates();
-    fleet = await startFleet();
+    fleet = await startFleet({ args: ["--drain", "6s"] });
     [a, b] = fleet.replicas as [FleetReplica, FleetReplica];
     for (const [tool, side_effect_class] of [
       ["safe", "idempotent_write"],
       ["unsafe", "irreversible_action"],
     ] as const)
-      expect((await a.admin.put("/v1/tools", workerTool(tool, "1.0.0", { side_effect_class, timeout: "2m" }))).status).toBe(201);
+      await a.register(workerTool(tool, "1.0.0", { side_effect_class, timeout: "2m" }));
   }, 60_000);
   afterEach(async () => {
     await fleet.close();

@@ -23,7 +23,7 @@ describe.skipIf(noPostgres !== undefined)(`two replicas${noPostgres === undefine
     for (const tool of ["plain", "hold", "pay", "talk", "slots"]) {
       const numbers = { type: "object", properties: { amount: { type: "number" }, n: { type: "integer" } } };
       const spec = { input: numbers, ...(tool === "pay" || tool === "hold" ? { side_effect_class: "non_idempotent_write" } : {}) };
-      expect((await a.admin.put("/v1/tools", workerTool(tool, "1.0.0", spec))).status).toBe(201);
+      await a.register(workerTool(tool, "1.0.0", spec));
     }
     const note = <T>(handler: (args: never, ctx: never) => T) => (args: never, ctx: { readonly callId: string }): T => {
       entered.push(ctx.callId);
@@ -124,7 +124,8 @@ describe.skipIf(noPostgres !== undefined)(`two replicas${noPostgres === undefine
 
   test("SCH-14: a thousand calls, four workers at two replicas: each runs once, and no worker has more than its slots", async () => {
     const runs = new Map<string, number>();
-    let [atWork, most] = [[0, 0, 0, 0], 0];
+    const atWork = [0, 0, 0, 0];
+    let most = 0;
     const slots = 5;
     await Promise.all(
       [0, 1, 2, 3].map((n) =>

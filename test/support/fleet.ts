@@ -21,6 +21,8 @@ export interface FleetReplica {
   /** The running process, or the last one. */
   readonly process: Child;
   as(key: string): Rest;
+  /** @throws Error with the answer when it is not taken */
+  register(manifest: Readonly<Record<string, unknown>>): Promise<void>;
   start(): Promise<void>;
   stop(): ReturnType<Child["kill"]>;
   kill(): ReturnType<Child["kill"]>;
@@ -94,6 +96,10 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       url: () => where.url,
       grpc: () => where.grpc,
       as,
+      async register(manifest) {
+        const answer = await as(adminKey).put("/v1/tools", manifest);
+        if (answer.status !== 201) throw new Error(`the tool was not taken: ${answer.status} ${answer.text}`);
+      },
       start,
       async stop() {
         current().signal("SIGTERM");

@@ -25,8 +25,8 @@ type CallError = Error & { readonly code?: number; readonly details?: string };
 
 const connectMsMax = 10_000;
 /** With the time-out after it: how long a runtime that vanished without a FIN goes unnoticed. */
-const keepaliveMs = 10_000;
-const keepaliveTimeoutMs = 10_000;
+const keepaliveMs = 5_000;
+const keepaliveTimeoutMs = 5_000;
 /** How long a runtime may take to end its side after ours has ended. */
 const closeMsMax = 1_000;
 const loopback = /^(unix:|(dns:\/{0,3})?(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$)/;
