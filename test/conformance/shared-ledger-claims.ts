@@ -113,6 +113,14 @@ export function claimCases(sharedCase: SharedCase): void {
     expect(idsOf((await claimOnce(one, { limit: 9, caps })).calls)).toEqual(["a03"]);
   });
 
+  sharedCase("a cap holds when both claim at once", async (store) => {
+    const { one, two } = await twoReplicas(store);
+    const caps = [{ tenant: "acme", project: null, max: 5 }];
+    await putInLine(one, ...Array.from({ length: 30 }, (_, at) => queuedCall(`c${at}`)));
+    const claims = Array.from({ length: 10 }, (_, at) => claimOnce(at % 2 === 0 ? one : two, { replica: `r${(at % 2) + 1}`, limit: 2, caps }));
+    expect((await Promise.all(claims)).flatMap(({ calls }) => calls)).toHaveLength(5);
+  });
+
   sharedCase("queued calls of a replica that lives no more are had by others, in their order", async (store) => {
     const { one, two } = await twoReplicas(store);
     await putInLine(one, queuedCall("c1"), queuedCall("c2"), queuedCall("c3"));

@@ -1,5 +1,5 @@
 // Conformance: heartbeats, roles, the revision of rules, and wake-ups.
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { SharedLedger } from "../../packages/runtime/src/ledger/shared.ts";
 import { samplePolicy } from "./ledger-governance-rows.ts";
@@ -12,6 +12,14 @@ async function governs(ledger: SharedLedger, writes: readonly Write[]): Promise<
   const before = (await ledger.beat(beatOf("r1"))).revision;
   expect(await ledger.commit({ writes })).toEqual({ applied: true });
   return (await ledger.beat(beatOf("r1"))).revision - before;
+}
+
+/** Who has begun to listen is known by what it hears: what is sent before is lost. */
+async function untilHeard(sender: SharedLedger, ...ears: readonly Ear[]): Promise<void> {
+  await vi.waitFor(() => {
+    sender.wake([{ type: "approvals" }]);
+    for (const ear of ears) expect(ear.heard.map(({ type }) => type)).toContain("approvals");
+  }, { timeout: 10_000, interval: 10 });
 }
 
 export function fleetCases(sharedCase: SharedCase): void {
@@ -97,26 +105,14 @@ export function fleetCases(sharedCase: SharedCase): void {
 
   sharedCase("a wake is heard by every replica but the one that sends it", async (store) => {
     const [one, two, three] = [await store.open("r1"), await store.open("r2"), await store.open("r3")];
-    const ears = [new Ear(one), new Ear(two), new Ear(three)];
-    const [own, second, third] = ears as [Ear, Ear, Ear];
-    // Who listens is told so by what it hears; the first ones may come before it does.
-    const until = async (ear: Ear, sender: SharedLedger): Promise<void> => {
-      let listening = false;
-      void ear.hears(({ type }) => type === "approvals").then(() => (listening = true));
-      while (!listening) {
-        sender.wake([{ type: "approvals" }]);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-    };
-    await until(own, two);
-    await until(second, one);
-    await until(third, one);
+    const [own, second, third] = [new Ear(one), new Ear(two), new Ear(three)];
+    await untilHeard(two, own);
+    await untilHeard(one, second, third);
     const wakes = [
       { type: "queued", lanes: [echoLane] },
       { type: "touched", replica: "r2", tenant: "acme", callId: "c1" },
       { type: "governance" },
     ] as const;
-    own.heard.length = 0;
     one.wake(wakes);
     one.wake([{ type: "governance" }, { type: "notices" }]);
     for (const ear of [second, third]) await ear.hears(({ type }) => type === "notices");
@@ -129,16 +125,11 @@ export function fleetCases(sharedCase: SharedCase): void {
   sharedCase("many wakes of one turn are heard all, however long they are together", async (store) => {
     const [one, two] = [await store.open("r1"), await store.open("r2")];
     const ear = new Ear(two);
-    const last = 999;
-    const heardLast = ear.hears((heard) => heard.type === "told" && heard.callId === `call-${last}`);
-    let over = false;
-    void heardLast.then(() => (over = true));
-    while (!over) {
-      for (let at = 0; at <= last; at += 1) one.wake([{ type: "told", tenant: "acme", callId: `call-${at}` }]);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    const ids = new Set(ear.heard.flatMap((heard) => (heard.type === "told" ? [heard.callId] : [])));
-    expect(ids.size).toBe(last + 1);
+    await untilHeard(one, ear);
+    const ids = Array.from({ length: 1_000 }, (_, at) => `call-${at}`);
+    for (const callId of ids) one.wake([{ type: "told", tenant: "acme", callId }]);
+    await ear.hears((heard) => heard.type === "told" && heard.callId === ids.at(-1));
+    expect(ear.heard.flatMap((heard) => (heard.type === "told" ? [heard.callId] : []))).toEqual(ids);
   });
 
   sharedCase("what is with a replica that leaves can be had at once", async (store) => {

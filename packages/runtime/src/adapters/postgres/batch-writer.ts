@@ -4,7 +4,7 @@ import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../ledger/p
 import type { PlannedUnit } from "../sqlite/unit-plan.ts";
 import type { AuditLane } from "./audit-lane.ts";
 import type { BatchOutcome } from "./group-commit.ts";
-import { asLedgerError, storeFailure } from "./store-errors.ts";
+import { asLedgerError, isConnectionLoss, storeFailure } from "./store-errors.ts";
 import { Gathered } from "./transaction.ts";
 import { takeLocks } from "./unit-locks.ts";
 import { OutcomeUnknown, type Writer } from "./writer.ts";
@@ -78,7 +78,8 @@ export class BatchWriter {
           ),
         );
       } catch (error) {
-        if (isTakenBack(error) && tries < triesMax) continue;
+        // Nothing of it is stored. Without a new connection the next try says so.
+        if ((isTakenBack(error) || isConnectionLoss(error)) && tries < triesMax) continue;
         if (batch.length === 1 || error instanceof LedgerUnavailable || storeFailure(error) !== undefined) {
           return batch.map(() => asLedgerError(error));
         }

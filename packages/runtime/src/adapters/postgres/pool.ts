@@ -1,7 +1,8 @@
 // Connections to PostgreSQL: how they are made, a pool for reads, and what becomes of one that dies.
 import pg from "pg";
+import { LedgerUnavailable } from "../../ledger/port.ts";
 import { queryOf, type Db } from "./db.ts";
-import { asLedgerError, isConnectionLoss } from "./store-errors.ts";
+import { asLedgerError, isConnectionLoss, isRefusal } from "./store-errors.ts";
 
 export const connectMsMax = 5_000;
 /** A statement that takes longer has lost its server, or waits for a lock that nobody gives back. */
@@ -72,11 +73,13 @@ export function dbOf(client: pg.ClientBase): Db {
   };
 }
 
-/** Reads on any of a few connections; one that died in the pool is replaced, and what was asked of it is asked again, once. */
+/** Reads on any of a few connections; one that died in the pool is replaced, and what was asked of it is asked again. */
 export class ReadPool implements Db {
   readonly #pool: pg.Pool;
+  readonly #connectionsMax: number;
 
   constructor(url: string, name: string, connectionsMax: number) {
+    this.#connectionsMax = connectionsMax;
     this.#pool = new pg.Pool({ ...connectionConfig(url, name), max: connectionsMax, idleTimeoutMillis: idleMsMax });
     // The pool has taken the dead connection out already; without a listener it would end the process.
     this.#pool.on("error", () => undefined);
@@ -91,15 +94,17 @@ export class ReadPool implements Db {
   }
 
   async #query(sql: string, params: readonly unknown[] | undefined): Promise<pg.QueryResult> {
-    try {
-      return await this.#pool.query(queryOf(sql, params));
-    } catch (error) {
-      if (!isConnectionLoss(error)) throw asLedgerError(error);
-    }
-    try {
-      return await this.#pool.query(queryOf(sql, params));
-    } catch (error) {
-      throw asLedgerError(error);
+    return this.#again(() => this.#pool.query(queryOf(sql, params)));
+  }
+
+  /** A server that was away leaves as many dead connections in the pool as there were; a new one that cannot be made says so at once. */
+  async #again<T>(ask: () => Promise<T>): Promise<T> {
+    for (let left = this.#connectionsMax; ; left -= 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (left < 1 || !isConnectionLoss(error) || isRefusal(error)) throw asLedgerError(error);
+      }
     }
   }
 
@@ -113,8 +118,12 @@ export class ReadPool implements Db {
     return this.#within("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work);
   }
 
-  async #within<T>(begin: string, work: (db: Db) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(asLedgerError(error)));
+  #within<T>(begin: string, work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#again(() => this.#once(begin, work));
+  }
+
+  async #once<T>(begin: string, work: (db: Db) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
     let broken: Error | undefined;
     const breaks = (error: Error): void => void (broken = error);
     client.on("error", breaks);
@@ -124,13 +133,14 @@ export class ReadPool implements Db {
       begun.catch(() => undefined);
       const result = await work(dbOf(client));
       await begun;
-      const answer = await client.query("COMMIT");
+      // What is lost from here on may be there: it is told, and not done again.
+      const answer = await client.query("COMMIT").catch((error: unknown) => Promise.reject(asLedgerError(error)));
       if (answer.command !== "COMMIT") throw new Error("The transaction was taken back by PostgreSQL.");
       return result;
     } catch (error) {
-      if (isConnectionLoss(error)) broken = error as Error;
+      if (isConnectionLoss(error) || error instanceof LedgerUnavailable) broken ??= error as Error;
       else await client.query("ROLLBACK").catch((failed: unknown) => void (broken = failed as Error));
-      throw asLedgerError(error);
+      throw error;
     } finally {
       client.off("error", breaks);
       client.release(broken);

@@ -45,6 +45,13 @@ export function isConnectionLoss(error: unknown): boolean {
   return networkCodes.has(code) || code.startsWith("08") || code.startsWith("57P") || (code === "" && lostConnection.test(error.message));
 }
 
+/** Whether no connection could be made: another try would find the same. */
+export function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  return ["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "57P03"].includes(code) || /timeout/i.test(error.message);
+}
+
 /** The reason why the store itself failed, with the next step; undefined when the fault is in what was asked of it. */
 export function storeFailure(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;

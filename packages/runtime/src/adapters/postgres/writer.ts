@@ -142,7 +142,7 @@ export class Writer {
 
   /**
    * One transaction; what `work` throws takes it back. Never two at a time.
-   * @throws LedgerUnavailable when it is certain that nothing is stored, OutcomeUnknown when it is not, else what `work` threw
+   * @throws OutcomeUnknown when it is uncertain whether it is stored; else it is not: LedgerUnavailable, or what `work` threw
    */
   async transaction<T>(work: (tx: Db) => Promise<T>): Promise<{ readonly batch: number; readonly result: T }> {
     const session = await this.#ready();
@@ -158,7 +158,7 @@ export class Writer {
       await begun;
     } catch (error) {
       await this.#takeBack(session, error);
-      throw asLedgerErrorOrSame(error);
+      throw error;
     }
     await this.#commit(session, batch);
     return { batch, result };
@@ -198,9 +198,4 @@ export class Writer {
     await session.client.query("DELETE FROM writers WHERE writer = $1", [this.#options.writer]).catch(() => undefined);
     await session.client.end().catch(() => undefined);
   }
-}
-
-/** What a statement said stays as it is: whether it concerns one unit or the store is for the caller to tell. */
-function asLedgerErrorOrSame(error: unknown): unknown {
-  return isConnectionLoss(error) ? asLedgerError(error) : error;
 }
