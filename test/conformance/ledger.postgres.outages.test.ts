@@ -93,6 +93,20 @@ describe.skipIf(noPostgres !== undefined)(noPostgres ?? "while the server goes a
     expect(await ledger.commit(settleUnit(calls[0]))).toEqual({ applied: false, write: 0 });
   });
 
+  test("connections that break between two uses are noticed by nobody who reads, claims or commits", async () => {
+    const ledger = await through();
+    await ledger.beat(beatOf("r1"));
+    const calls = Array.from({ length: 12 }, (_, at) => sampleCall({ callId: `c${at}` }));
+    for (const [at, call] of calls.entries()) {
+      await Promise.all([1, 2, 3, 4, 5, 6].map(() => ledger.getCall("acme", "c0")));
+      proxy.cut();
+      proxy.mend();
+      const [outcome, found, claimed] = await Promise.all([ledger.commit(admitUnit(call)), ledger.getCall("acme", "none"), claimOnce(ledger)]);
+      expect([at, outcome, found, claimed.calls]).toEqual([at, applied, undefined, []]);
+    }
+    expect((await ledger.listCalls({ tenant: "acme" }, 100)).items).toHaveLength(12);
+  });
+
   test("what waits behind a commit that is told as unavailable is told so as well, and nothing of it is there", async () => {
     const ledger = await through({ doubtMsMax: 50 });
     const cut = proxy.loseNext("commit").then(() => proxy.cut());
