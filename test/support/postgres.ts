@@ -45,6 +45,15 @@ function account(): { readonly uid: number; readonly gid: number } | undefined {
   throw new Error("there is no user postgres or nobody that PostgreSQL could run as");
 }
 
+/** It may have ended by itself since it was named. */
+function killed(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // Gone already.
+  }
+}
+
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -201,9 +210,13 @@ export class PostgresServer {
     await this.#ended();
   }
 
-  /** As a power cut would, but for what the disk holds. */
+  /** All of its processes at once, as a power cut would; what the disk holds stays. */
   async kill(): Promise<void> {
-    process.kill(this.pid, "SIGKILL");
+    const { pid } = this;
+    // Those that serve connections would go on for a moment by themselves; stopped, the first one makes no new ones meanwhile.
+    process.kill(pid, "SIGSTOP");
+    const children = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout.split("\n").map(Number);
+    for (const each of [pid, ...children.filter((child) => child > 0)]) killed(each);
     await this.#ended();
   }
 

@@ -46,13 +46,13 @@ export function connectionConfig(url: string, name: string): pg.ClientConfig {
 }
 
 /** A connection of its own, made and ready; a later death is told to `onEnd` once, and never ends the process. */
-export async function connect(config: pg.ClientConfig, onEnd: (error: Error) => void): Promise<pg.Client> {
+export async function connect(config: pg.ClientConfig, onEnd: (error: Error, client: pg.Client) => void): Promise<pg.Client> {
   const client = new pg.Client(config);
   let over = false;
   const end = (error: Error): void => {
     if (over) return;
     over = true;
-    onEnd(error);
+    onEnd(error, client);
   };
   client.on("error", end);
   client.on("end", () => end(new Error("Connection terminated")));

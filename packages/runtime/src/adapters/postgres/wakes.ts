@@ -109,6 +109,7 @@ export class WakeLine {
         await this.#listen();
         return;
       } catch {
+        this.#missing = true;
         await new Promise((resolve) => setTimeout(resolve, reconnectMs).unref());
       }
     }
@@ -116,7 +117,8 @@ export class WakeLine {
 
   async #listen(): Promise<void> {
     const { url, name } = this.#options;
-    const client = await connect(connectionConfig(url, name), () => this.#lost(client));
+    // It may be lost before it is here; then it cannot listen, and the next one is made.
+    const client = await connect(connectionConfig(url, name), (_, lost) => this.#lost(lost));
     client.on("notification", ({ payload }) => this.#hear(payload));
     try {
       await client.query(`LISTEN ${channel}`);
