@@ -54,6 +54,8 @@ const writtenRoutes = [
   "DELETE /v1/grants/:id admin",
   "GET /v1/projects admin",
   "PUT /v1/projects/:project admin",
+  "POST /v1/executions:resolve approvals:decide",
+  "POST /v1/executions/:id/replay tools:invoke",
   "GET /v1/tenants admin",
   "POST /v1/tenants admin",
   "GET /v1/tenants/:tenant admin",
