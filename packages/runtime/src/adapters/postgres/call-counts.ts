@@ -3,6 +3,7 @@ import type { CallCount, Ledger } from "../../ledger/port.ts";
 import { admittedSql, inSessionSql } from "../sqlite/governance-schema.ts";
 import type { PlannedUnit } from "../sqlite/unit-plan.ts";
 import { firstRow, type Db } from "./db.ts";
+import { byTimeSql } from "./schema/calls.ts";
 import type { WritersOf } from "./writers-of.ts";
 
 /** @param without ids of calls that are not counted */
@@ -11,7 +12,7 @@ async function countOf(db: Db, of: CallCount, without: readonly string[]): Promi
   const params: unknown[] = [of.tenant, of.tool, of.principal];
   const { within } = of;
   if (within.kind === "window") {
-    terms.push("admitted_at >= ?");
+    terms.push("admitted_at >= ?", byTimeSql);
     params.push(within.from);
   } else {
     terms.push("session_id = ?", inSessionSql);

@@ -6,6 +6,7 @@ import { notSucceededSql } from "../sqlite/schema.ts";
 import { callOf } from "./call-reads.ts";
 import { fittingCursor } from "./cursors.ts";
 import type { Db } from "./db.ts";
+import { byTimeSql } from "./schema/calls.ts";
 
 const listedCall = callColumns
   .map(({ name }) => (name === "input_json" || name === "output_json" ? `NULL AS ${name}` : name))
@@ -14,6 +15,7 @@ const listedCall = callColumns
 export function callLister(db: Db): Ledger["listCalls"] {
   return async ({ tenant, project, tool, principal, state, admittedFrom, admittedTo }, limit, cursor) => {
     const where = conditions()
+      .also(byTimeSql)
       .equal("tenant", tenant)
       .equal("project", project)
       .equal("tool", tool)

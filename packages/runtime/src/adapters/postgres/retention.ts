@@ -6,12 +6,13 @@ import { pendingSql } from "../sqlite/governance-schema.ts";
 import { notSucceededSql } from "../sqlite/schema.ts";
 import type { Db } from "./db.ts";
 import type { ReadPool } from "./pool.ts";
+import { byTimeSql } from "./schema/calls.ts";
 
 export type Retention = Pick<Ledger, "trim" | "wantedContent">;
 
 // What another replica is removing already is left to it.
 const oldCalls = `SELECT call_id, CASE WHEN ${inBlobSql} THEN output_hash END AS blob FROM calls
-  WHERE tenant = ? AND admitted_at < ? AND settled_at < ?
+  WHERE tenant = ? AND admitted_at < ? AND ${byTimeSql} AND settled_at < ?
   ORDER BY admitted_at, call_id LIMIT ? FOR UPDATE SKIP LOCKED`;
 const removeVotes = `DELETE FROM votes WHERE tenant = ? AND approval_id IN
   (SELECT approval_id FROM approvals WHERE tenant = ? AND call_id = ANY (?))`;
