@@ -80,7 +80,7 @@ describe("bash", () => {
     expect(await bash("signalbox calls list --status que")).toEqual(["queued"]);
     expect(await bash("signalbox calls list --status=que")).toEqual(["queued"]);
     expect(await bash("signalbox policies explain payments.charge --pr")).toEqual(["--principal", "--project"]);
-    expect(await bash("signalbox help calls re")).toEqual(["resolve"]);
+    expect(await bash("signalbox help calls re")).toEqual(["resolve", "resolve-all", "replay"]);
   });
 
   test("names of tools and their versions", async () => {
