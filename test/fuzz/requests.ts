@@ -48,6 +48,8 @@ export const seeds: readonly Seed[] = [
   { method: "POST", path: "/v1/executions/{call}/cancel", body: {} },
   { method: "POST", path: "/v1/executions/{foreign}/cancel", body: {} },
   { method: "POST", path: "/v1/executions/{call}/resolve", body: { verdict: "confirm", output: { a: 1 }, comment: "seen" } },
+  { method: "POST", path: "/v1/executions:resolve", body: { verdict: "fail", comment: "seen", filter: { tool: "mirror" }, dry_run: true, limit: 3 } },
+  { method: "POST", path: "/v1/executions/{call}/replay", body: { acknowledge_may_have_executed: true } },
   { method: "GET", path: "/v1/executions/{call}/stream", query: "after_seq=1" },
   { method: "PUT", path: "/v1/files", body: "a file" },
   { method: "PUT", path: "/v1/packages", body: { files: [{ path: "main.py", mode: "0755", ref: "{file}" }] } },
