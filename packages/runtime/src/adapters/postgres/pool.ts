@@ -8,6 +8,8 @@ export const connectMsMax = 5_000;
 /** A statement that takes longer has lost its server, or waits for a lock that nobody gives back. */
 const statementMsMax = 30_000;
 const idleMsMax = 30_000;
+/** A connection keeps its plans, and those were made for the tables as they were when it was new. */
+const lifetimeSecondsMax = 300;
 const keepAliveAfterMs = 5_000;
 
 /**
@@ -80,7 +82,7 @@ export class ReadPool implements Db {
 
   constructor(url: string, name: string, connectionsMax: number) {
     this.#connectionsMax = connectionsMax;
-    this.#pool = new pg.Pool({ ...connectionConfig(url, name), max: connectionsMax, idleTimeoutMillis: idleMsMax });
+    this.#pool = new pg.Pool({ ...connectionConfig(url, name), max: connectionsMax, idleTimeoutMillis: idleMsMax, maxLifetimeSeconds: lifetimeSecondsMax });
     // The pool has taken the dead connection out already; without a listener it would end the process.
     this.#pool.on("error", () => undefined);
   }

@@ -45,10 +45,19 @@ const sessionSettings = [
   "SET jit = off",
 ].join("; ");
 
+/**
+ * Plans are made for the tables as they are then, and a new ledger's are empty: any index seems as good as another, and one that holds all
+ * calls of a tenant may be taken for the key. So they are made again when so many more transactions have been written.
+ */
+const replanFactor = 8;
+
 interface Session {
   readonly client: pg.Client;
   readonly db: Db;
   lost: Error | undefined;
+  /** Transactions on this connection, and at which number of them plans are made again. */
+  begun: number;
+  replanAt: number;
 }
 
 export class Writer {
@@ -103,7 +112,7 @@ export class Writer {
       await client.end().catch(() => undefined);
       throw error;
     }
-    this.#session = Object.assign(session, { client, db: dbOf(client) });
+    this.#session = Object.assign(session, { client, db: dbOf(client), begun: 0, replanAt: replanFactor });
     onConnected();
     return this.#session;
   }
@@ -150,7 +159,7 @@ export class Writer {
     this.#batch = batch;
     const { client } = session;
     // Sent at once with the first statement of the work; when it fails, so does everything behind it.
-    const begun = client.query(`BEGIN; UPDATE writers SET batch = ${batch} WHERE writer = '${this.#options.writer}'`);
+    const begun = client.query(`${replans(session) ? "DISCARD PLANS; " : ""}BEGIN; UPDATE writers SET batch = ${batch} WHERE writer = '${this.#options.writer}'`);
     begun.catch(() => undefined);
     let result: T;
     try {
@@ -198,4 +207,11 @@ export class Writer {
     await session.client.query("DELETE FROM writers WHERE writer = $1", [this.#options.writer]).catch(() => undefined);
     await session.client.end().catch(() => undefined);
   }
+}
+
+function replans(session: Session): boolean {
+  session.begun += 1;
+  if (session.begun < session.replanAt) return false;
+  session.replanAt *= replanFactor;
+  return true;
 }
