@@ -36,7 +36,12 @@ export function atCleanUp(started: Started): void {
 
 /** Runs `node <args>` in a process group of its own, so that what it starts dies with it. */
 export function startNode(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
-  const child = spawn(process.execPath, args, {
+  return startProgram(name, process.execPath, args, env);
+}
+
+/** The same of any program. */
+export function startProgram(name: string, program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
+  const child = spawn(program, args, {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },

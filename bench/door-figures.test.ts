@@ -5,7 +5,7 @@ import type { Evidence } from "./figures.ts";
 import type { Measured } from "./rounds.ts";
 import type { Judged } from "./verdict.ts";
 
-const nothing: Evidence = { measured: [], failures: new Map(), peers: new Set() };
+const nothing: Evidence = { measured: [], failures: new Map() };
 
 function judge(figure: string, measured: readonly Measured[], more: Partial<Evidence> = {}): Judged {
   const found = doorFigures.find((candidate) => candidate.figure === figure);

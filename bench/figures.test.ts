@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { specs, specsFor, type Evidence, type Figure } from "./figures.ts";
 import type { Measured } from "./rounds.ts";
 
-const nothing: Evidence = { measured: [], failures: new Map(), peers: new Set() };
+const nothing: Evidence = { measured: [], failures: new Map() };
 
 function judge(figure: string, evidence: Evidence): Omit<Figure, "figure"> {
   const spec = specs.find((candidate) => candidate.figure === figure);
@@ -103,7 +103,7 @@ test("dispatch p95 is the upper bound of its bucket, which may end at the limit"
   expect(judge("dispatch.p95.c1", at(Infinity))).toMatchObject({ value: null, ok: false });
 });
 
-test("what could not be measured is a miss with its reason; a peer that is not there passes nothing", () => {
+test("what could not be measured is a miss with its reason", () => {
   const evidence: Evidence = {
     ...nothing,
     failures: new Map([
@@ -156,7 +156,6 @@ test("what could not be measured is a miss with its reason; a peer that is not t
   ]);
   expect(judged.filter(({ ok }) => ok === true)).toEqual([]);
   expect(judge("echo.sqlite.c1", evidence).reason).toBe("signalbox: exit code 1");
-  expect(judge("peer.restate.c128", evidence).reason).toBe("not installed here: not compared");
 });
 
 test("of several spreads of policies the slowest is the figure, and one wrong decision is a miss", () => {

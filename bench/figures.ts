@@ -45,9 +45,9 @@ export interface Figure {
   readonly errors: number;
   /** CPU time of the process under test, µs a call. */
   readonly cpu_us?: number;
-  /** The same figure of the floor, from the same rounds; of a door the first one's, of a history the one without. */
+  /** The same figure of the floor, from the same rounds; of a door the first one's, of a history the one without, of a peer ours. */
   readonly floor?: Readonly<Record<string, number>>;
-  /** value / floor's value. */
+  /** value / floor's value; of a peer ours / its. */
   readonly ratio?: number;
   /** How far the floor's farthest slice lies from its median, ± percent. */
   readonly floor_spread?: number;
@@ -70,8 +70,6 @@ export interface Evidence {
   readonly history?: Omit<HistoryTimings, "measured" | "failures">;
   /** Why a subject has no (or not all) slices. */
   readonly failures: ReadonlyMap<Lane, string>;
-  /** Peers found on this machine. */
-  readonly peers: ReadonlySet<string>;
   /** Set when the data lies in memory: no fsync is real, so no figure of the ledger counts. */
   readonly memoryFileSystem?: string;
 }
@@ -109,9 +107,6 @@ export const specs: readonly Spec[] = [
   ...concurrencies.map((c) => informational(`floor.c${c}`, "floor", c)),
   { figure: "echo.sqlite.c1", needs: both(1), judge: judgeLatency(onSqlite) },
   ...[16, 128].map((c) => ({ figure: `echo.sqlite.c${c}`, needs: both(c), judge: judgeThroughput(onSqlite, c) })),
-  ...["restate", "bullmq"].flatMap((peer) =>
-    [16, 128].map((c) => ({ figure: `peer.${peer}.c${c}`, needs: [], judge: judgePeer(peer) })),
-  ),
   ...[1, 16].map((c) => ({ figure: `dispatch.p95.c${c}`, needs: ours(c), judge: judgeDispatch(c) })),
   { figure: "cpu.per_call", needs: both(128), judge: judgeCpu },
   ...concurrencies.map((c) => ({ figure: `writes.per_call.c${c}`, needs: ours(c), judge: judgeWrites("signalbox", c) })),
@@ -176,19 +171,6 @@ function informational(figure: string, subject: SubjectName, concurrency: number
       };
     },
   };
-}
-
-/** A peer that is not there is not beaten: its line says so and passes nothing. */
-function judgePeer(peer: string): Spec["judge"] {
-  return ({ peers }) =>
-    missing(
-      "calls/s",
-      peer === "restate" ? "echo.sqlite >= 2 x Restate" : "echo.sqlite >= BullMQ, appendfsync always",
-      null,
-      peers.has(peer)
-        ? "installed, but this bench has no driver for it: not compared"
-        : "not installed here: not compared",
-    );
 }
 
 function judgeDispatch(concurrency: number): Spec["judge"] {

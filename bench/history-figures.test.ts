@@ -21,7 +21,7 @@ const history: History = {
   starts: { fresh: [800, 1_000, 1_100], history: [900, 1_500, 1_600] },
   reads: Object.fromEntries(names.map((name) => [name, read])) as Record<ReadName, typeof read>,
 };
-const nothing: Evidence = { measured: [], failures: new Map(), peers: new Set(), history };
+const nothing: Evidence = { measured: [], failures: new Map(), history };
 
 function slice(subject: Measured["subject"], p50Us: number, more: Partial<Measured> = {}): Measured {
   return {
@@ -98,6 +98,6 @@ test("a start, the write of a call, and its bytes", () => {
 });
 
 test("what broke down is told by each of them", () => {
-  const broken: Evidence = { measured: [], peers: new Set(), failures: new Map([["history", "the disk is full"]]) };
+  const broken: Evidence = { measured: [], failures: new Map([["history", "the disk is full"]]) };
   expect(historyFigures.map(({ figure }) => judge(figure, broken).reason)).toEqual(historyFigures.map(() => "the disk is full"));
 });

@@ -1,6 +1,5 @@
 // The bench from start to end: choose figures, start what they need, measure, judge, print, clean up.
-import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { timeKilledReplica } from "./avail.ts";
 import type { BoxEvidence, BoxLane } from "./box-figures.ts";
@@ -160,7 +159,6 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     outage: { ...(recover === undefined ? {} : { recover }), ...(avail === undefined ? {} : { avail }) },
     ...(history === undefined ? {} : { history }),
     failures: new Map([...failures, ...rounds.failures, ...(history?.failures ?? [])]),
-    peers: peersHere(),
   };
 
   async function orFailure<T>(lanesOf: Lane | readonly Lane[], start: () => Promise<T>): Promise<T | undefined> {
@@ -229,14 +227,6 @@ async function timeBoxes(
     });
   }
   return found as BoxEvidence;
-}
-
-function peersHere(): ReadonlySet<string> {
-  const here = new Set<string>();
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  if (folders.some((folder) => existsSync(join(folder, "restate-server")))) here.add("restate");
-  if (existsSync(join(repo, "node_modules/bullmq"))) here.add("bullmq");
-  return here;
 }
 
 function note(text: string): void {

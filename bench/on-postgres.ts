@@ -9,7 +9,7 @@ import { serveEcho, startFloorOn, type HttpSubject, type StartedRuntime, type Su
 const startTimeoutMs = 60_000;
 const here = import.meta.dirname;
 /** As PostgreSQL comes, but for what keeps a figure from being about a tiny cache. */
-const settings = ["fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "shared_buffers=256MB"];
+const settings = ["fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "shared_buffers=256MB", "max_connections=300"];
 
 /**
  * A server in a folder of its own, for as long as the bench runs. Its processes count as the bench's own.
@@ -44,7 +44,7 @@ export async function startOnPostgres(parent: string, isWanted: (name: SubjectNa
 }
 
 /** As many replicas with a worker at each; callers are spread over all of them. CPU and counters are the first one's. */
-async function replicasOf(name: SubjectName, parent: string, ledger: string, count: number): Promise<HttpSubject> {
+export async function replicasOf(name: SubjectName, parent: string, ledger: string, count: number): Promise<HttpSubject> {
   const folder = makeFolder(parent, name);
   const auditKeyFile = join(folder, "audit.key");
   writeFileSync(auditKeyFile, `${"5a".repeat(32)}\n`, { mode: 0o600 });

@@ -4,7 +4,7 @@ import type { Evidence, Figure } from "./figures.ts";
 import { postgresFigures } from "./postgres-figures.ts";
 import type { Measured } from "./rounds.ts";
 
-const nothing: Evidence = { measured: [], failures: new Map(), peers: new Set() };
+const nothing: Evidence = { measured: [], failures: new Map() };
 
 function judge(figure: string, evidence: Evidence): Omit<Figure, "figure"> {
   const found = postgresFigures.find((candidate) => candidate.figure === figure);

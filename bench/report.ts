@@ -27,8 +27,9 @@ const headings = [
   "verdict",
 ];
 
-export function table(figures: readonly Figure[], machine: MeasuredMachine, versions: Versions): string {
-  const rows = [headings, ...figures.map(cells)];
+/** @param beside what the column of the floor holds */
+export function table(figures: readonly Figure[], machine: MeasuredMachine, versions: Versions, beside = "floor"): string {
+  const rows = [headings.map((heading) => heading.replace("floor", beside)), ...figures.map(cells)];
   const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
     row

@@ -24,7 +24,10 @@ export interface HttpSubject extends Subject {
  * more runtimes, whose ledgers hold nothing and a long history. `pgFloor`, `pg`, `pg2`: the floor, one replica, and two of
  * them, each on a database of one PostgreSQL server.
  */
-export type SubjectName = "floor" | "http" | "signalbox" | "grpc" | "many" | "fresh" | "history" | "pgFloor" | "pg" | "pg2";
+export type SubjectName = "floor" | "http" | "signalbox" | "grpc" | "many" | "fresh" | "history" | "pgFloor" | "pg" | "pg2" | PeerName;
+
+/** Of other makers, measured by `bench/peers`. */
+export type PeerName = "restate" | "bullmq" | "graphile-worker" | "pg-boss" | "dbos";
 
 const inputBytes = 500;
 const startTimeoutMs = 30_000;
@@ -52,8 +55,13 @@ export async function startFloorOn(name: SubjectName, where: string): Promise<Ht
   return {
     name,
     pid: server.pid,
-    door: { via: "http", origin: text(ready, "url"), path: "/call", headers: json, body, expect: expected },
+    door: echoDoor(text(ready, "url"), "/call"),
   };
+}
+
+/** The echo's call at a door without keys. */
+export function echoDoor(origin: string, path: string): HttpDoor {
+  return { via: "http", origin, path, headers: json, body, expect: expected };
 }
 
 export async function startHttp(): Promise<HttpSubject> {
@@ -62,7 +70,7 @@ export async function startHttp(): Promise<HttpSubject> {
   return {
     name: "http",
     pid: server.pid,
-    door: { via: "http", origin: text(ready, "url"), path: "/", headers: json, body, expect: expected },
+    door: echoDoor(text(ready, "url"), "/"),
   };
 }
 
@@ -129,14 +137,19 @@ export async function serveEcho(
 }
 
 /** Waits in the runtime's queue until the worker has come, and shows that the way is open. */
-async function firstCall({ origin, path, headers, body: request, expect }: HttpDoor): Promise<void> {
+async function firstCall(door: HttpDoor): Promise<void> {
+  const said = await firstAnswer(door);
+  const { policy } = JSON.parse(said) as { policy: { rules: readonly unknown[] } };
+  if (policy.rules.length !== rulesMatching) throw new Error(`${policy.rules.length} rules matched the echo, not ${rulesMatching}`);
+}
+
+/** @throws Error when it is not a good one */
+export async function firstAnswer({ origin, path, headers, body: request, expect }: HttpDoor): Promise<string> {
   const signal = AbortSignal.timeout(startTimeoutMs);
   const answer = await fetch(`${origin}${path}`, { method: "POST", headers, body: request, signal });
   const said = await answer.text();
-  if (answer.status !== 200 || !said.includes(expect))
-    throw new Error(`the first call was answered ${answer.status}: ${said}`);
-  const { policy } = JSON.parse(said) as { policy: { rules: readonly unknown[] } };
-  if (policy.rules.length !== rulesMatching) throw new Error(`${policy.rules.length} rules matched the echo, not ${rulesMatching}`);
+  if (answer.status !== 200 || !said.includes(expect)) throw new Error(`the first call was answered ${answer.status}: ${said}`);
+  return said;
 }
 
 /** Of the ten in the folder `policies`. */
