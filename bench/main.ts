@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { timeKilledReplica } from "./avail.ts";
 import type { BoxEvidence, BoxLane } from "./box-figures.ts";
+import { timeClaims } from "./claims.ts";
 import { cleanUp, cleanUpOnExit, makeFolder, startNode } from "./children.ts";
+import { claimLimits } from "./fair-figures.ts";
 import { specs, specsFor, type Evidence, type Figure, type Lane, type Spec } from "./figures.ts";
 import { timeHistory, type HistoryPlan } from "./history.ts";
 import { dataParent, isMemoryFileSystem, readMachine, readVersions } from "./machine.ts";
@@ -42,6 +44,8 @@ const policiesLoaded = 10_000;
 const turns = { full: 100_000, quick: 20_000 };
 const neighbours = { full: { rounds: 5, queued: 2_000 }, quick: { rounds: 1, queued: 2_000 } };
 const openCalls = { full: 10_000, quick: 1_000 };
+const lined = { tenants: 1_000, callsEach: 100, limits: claimLimits };
+const claiming = { full: { ...lined, claims: 200 }, quick: { ...lined, claims: 50 } };
 const kills = { full: 4, quick: 1 };
 const decisions = { full: 20_000, quick: 4_000 };
 /** The whole is a GiB. */
@@ -126,6 +130,9 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
         return timeNeighbour(parent, neighbours[how]);
       })
     : undefined;
+  const claims = wanted.some((spec) => spec.needsFair === "claims")
+    ? await orFailure("claims", () => timeClaims(parent, claiming[how], note))
+    : undefined;
   const recover = wanted.some((spec) => spec.needsOutage === "recover")
     ? await orFailure("recover", () => timeRecovery(parent, openCalls[how], note))
     : undefined;
@@ -155,7 +162,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ...(policies === undefined ? {} : { policies }),
     ...(timedStreams === undefined ? {} : { streams: timedStreams }),
     boxes: timedBoxes,
-    fair: { ...(schedule === undefined ? {} : { schedule }), ...(neighbour === undefined ? {} : { neighbour }) },
+    fair: { ...(schedule === undefined ? {} : { schedule }), ...(neighbour === undefined ? {} : { neighbour }), ...(claims === undefined ? {} : { claims }) },
     outage: { ...(recover === undefined ? {} : { recover }), ...(avail === undefined ? {} : { avail }) },
     ...(history === undefined ? {} : { history }),
     failures: new Map([...failures, ...rounds.failures, ...(history?.failures ?? [])]),
