@@ -75,7 +75,7 @@ export function fairCases(sharedCase: SharedCase): void {
     await putInLine(ledger, queuedCall("old", { tenant: "a", priority: "batch", enqueuedAt: dayStart - 60_000 }), queuedCall("new", { tenant: "a", priority: "normal" }));
     expect(idsOf((await claimOnce(ledger, { now: dayStart })).calls)).toEqual(["new"]);
     await ledger.release("r1", [{ tenant: "a", callId: "new" }]);
-    await ledger.claimDue({ replica: "r1", now: dayStart, graceMs: 0, limit: 10 });
+    await ledger.claimDue({ replica: "r1", now: dayStart, graceMs: 0, leasesToo: true, limit: 10 });
     expect(idsOf((await claimOnce(ledger, { now: dayStart })).calls)).toEqual(["old"]);
   });
 
@@ -89,7 +89,7 @@ export function fairCases(sharedCase: SharedCase): void {
       queuedCall("fresh", { tenant: "a", priority: "interactive" }),
       queuedCall("normal", { ...waited, priority: "normal" }),
     );
-    for (let sweep = 0; sweep < 3; sweep += 1) await ledger.claimDue({ replica: "r1", now: dayStart, graceMs: 0, limit: 10 });
+    for (let sweep = 0; sweep < 3; sweep += 1) await ledger.claimDue({ replica: "r1", now: dayStart, graceMs: 0, leasesToo: true, limit: 10 });
     expect(idsOf(await claimEach(ledger, 3, { now: dayStart }))).toEqual(["fresh", "normal", "batch"]);
   });
 

@@ -104,6 +104,31 @@ describe.skipIf(noPostgres !== undefined)(`replicas that go away${noPostgres ===
     expect(gates.entriesOf(body.execution_id)).toHaveLength(1);
   }, 90_000);
 
+  test("a database that is away for longer than a lease: living workers keep their calls, what they finish is stored, and nobody is asked", async () => {
+    await offer([a], "w-a");
+    await offer([b], "w-b");
+    const calls: { id: string | undefined; gate: string }[] = [];
+    for (let n = 0; n < 8; n++) {
+      const gate = n % 2 === 0 ? "meanwhile" : "afterwards";
+      calls.push({ gate, id: (await a.admin.invoke({ tool: "unsafe", input: { gate }, mode: "async" })).body.execution_id });
+    }
+    await gates.entered("meanwhile", 4);
+    await gates.entered("afterwards", 4);
+    await fleet.postgres.stop();
+    gates.open("meanwhile", "done meanwhile");
+    // Longer than the lease, and than the time that a living replica is given beyond it.
+    await new Promise((resolve) => setTimeout(resolve, 22_000));
+    await fleet.postgres.start();
+    // Some sweeps of either replica, which find every lease over.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    gates.open("afterwards", "done afterwards");
+    for (const { id, gate } of calls) {
+      const { status, output } = await b.admin.until(id, ["succeeded", "failed", "indeterminate"], leaseAndSweepMs);
+      expect([status, output]).toEqual(["succeeded", `done ${gate}`]);
+      expect(gates.entriesOf(id)).toHaveLength(1);
+    }
+  }, 90_000);
+
   test("SIGTERM of one replica: its calls go on, its workers go to the other, and nobody fails", async () => {
     await offer([a, b], "w-both");
     const running: (string | undefined)[] = [];

@@ -40,9 +40,10 @@ export function claimOne(store: SharedStore, tenant: string, callId: string, rep
   return row.replica === replica || !store.lives(row.replica) ? store.give(row, replica) : undefined;
 }
 
-export function claimDue(store: SharedStore, { replica, now, graceMs, limit }: Parameters<SharedLedger["claimDue"]>[0]): readonly Call[] {
+export function claimDue(store: SharedStore, { replica, now, graceMs, leasesToo, limit }: Parameters<SharedLedger["claimDue"]>[0]): readonly Call[] {
   store.freeOfTheDead();
   const due = [...store.rows.calls.values()].filter((row) => {
+    if (works(row) && !leasesToo) return false;
     if (works(row)) return isPast(row.leaseExpiresAt, now - graceMs) || (isPast(row.leaseExpiresAt, now) && !store.lives(row.replica));
     if (row.replica !== replica && store.lives(row.replica)) return false;
     if (row.state === "queued") return isPast(row.queueDeadlineAt, now) || isPast(row.totalDeadlineAt, now);

@@ -90,7 +90,14 @@ export interface SharedLedger extends Ledger {
    * have lost sight of them), calls that wait for people and whose
    * total deadline has passed (likewise), leased ones of a dead replica whose lease is over, and leased ones whose lease is over by `graceMs` whoever has them.
    */
-  claimDue(query: { readonly replica: string; readonly now: number; readonly graceMs: number; readonly limit: number }): Promise<readonly Call[]>;
+  claimDue(query: {
+    readonly replica: string;
+    readonly now: number;
+    readonly graceMs: number;
+    /** False: none that a worker may have. */
+    readonly leasesToo: boolean;
+    readonly limit: number;
+  }): Promise<readonly Call[]>;
   /** Takes all calls that this worker incarnation has under a lease, whoever has them: its stream is here now. */
   claimHeld(query: { readonly replica: string; readonly workerTenant: string; readonly workerId: string; readonly incarnation: string }): Promise<readonly Call[]>;
   /** Gives queued calls back that are with this replica. */

@@ -83,13 +83,13 @@ export function otherClaims(pool: ReadPool): Others {
         const sql = `SELECT ${keys} FROM calls AS c WHERE c.tenant = ? AND c.call_id = ? AND ${openSql} AND (c.replica = ? OR ${freeSql}) FOR UPDATE`;
         return (await take(tx, replica, await tx.rows<Named>(sql, [tenant, callId, replica])))[0];
       }),
-    claimDue: ({ replica, now, graceMs, limit }) =>
+    claimDue: ({ replica, now, graceMs, leasesToo, limit }) =>
       within(async (tx) => {
         await freeCallsOfTheDead(tx);
         await age(tx, now);
         const found: Named[] = [];
         for (const sql of dueSql) found.push(...(await tx.rows<Named>(sql, [now, replica, limit])));
-        found.push(...(await tx.rows<Named>(leasedSql, [now, now - graceMs, limit])));
+        if (leasesToo) found.push(...(await tx.rows<Named>(leasedSql, [now, now - graceMs, limit])));
         const each = new Map(found.map((call) => [JSON.stringify([call.tenant, call.callId]), call]));
         return take(tx, replica, [...each.values()].slice(0, limit));
       }),

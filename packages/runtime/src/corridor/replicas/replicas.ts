@@ -108,6 +108,8 @@ export class Replicas implements Companions {
       await takeUp(this.#ports, row);
       return row;
     }
+    // A wish can be stored under a lease that nobody may take yet.
+    if (row.state !== "queued" && !this.#sweeps.maySweepLeases()) return row;
     const mine = await ledger.claimOne(tenant, callId, replica);
     if (mine === undefined) return ledger.getCall(tenant, callId);
     try {
@@ -166,6 +168,7 @@ export class Replicas implements Companions {
     const asked = clock.now();
     const fleet = await ledger.beat({ replica, grpcAddress: grpcAddress(), draining: this.#draining, lanes: hub.lanesServed(), livesMs });
     storeTime(fleet.storeNow, asked, clock.now());
+    this.#sweeps.reached();
     this.#peers = fleet.peers;
     const { sharing } = hub;
     if (sharing !== null) {

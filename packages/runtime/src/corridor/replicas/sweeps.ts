@@ -1,4 +1,5 @@
 // Looks for what nobody looks after: calls whose time is over, leases that ended with their replica, approvals and deliveries that are due.
+import { limits } from "@signalbox/protocol";
 import { isParked, isTerminal, type CallState } from "../../call/types.ts";
 import { LedgerUnavailable } from "../../ledger/port.ts";
 import { waitKey } from "../driver.ts";
@@ -9,9 +10,29 @@ export class Sweeps {
   readonly #ports: ReplicaPorts;
   #sweeping = false;
   #failing = false;
+  /** Monotonic ms: when the ledger answered last, and since when it has without a pause. */
+  #reachedAt = Number.NEGATIVE_INFINITY;
+  #steadySince = Number.POSITIVE_INFINITY;
 
   constructor(ports: ReplicaPorts) {
     this.#ports = ports;
+  }
+
+  /** The ledger has answered a beat. */
+  reached(): void {
+    const now = this.#ports.clock.monotonic();
+    if (now - this.#reachedAt > replicaTimes.livesMs) this.#steadySince = now;
+    this.#reachedAt = now;
+  }
+
+  /**
+   * Where the ledger was away, nobody could renew a lease or say that it lives: every other replica looks dead then, and every
+   * lease over. They get a lease time to say otherwise; so do those whom a starting replica finds.
+   */
+  maySweepLeases(): boolean {
+    const now = this.#ports.clock.monotonic();
+    // A sweep may be the first to meet a ledger that is back: what a beat has not confirmed is not steady.
+    return now - this.#reachedAt <= replicaTimes.livesMs && now - this.#steadySince >= limits.leaseMs;
   }
 
   /** One pass; a second one while it is under way does nothing. What fails is tried again by the next. */
@@ -36,7 +57,7 @@ export class Sweeps {
     const { ledger, clock, replica, driver } = this.#ports;
     const { leaseGraceMs: graceMs, claimMax: limit } = replicaTimes;
     for (let full = true; full; ) {
-      const calls = await ledger.claimDue({ replica, now: clock.now(), graceMs, limit });
+      const calls = await ledger.claimDue({ replica, now: clock.now(), graceMs, leasesToo: this.maySweepLeases(), limit });
       let taken = 0;
       for (const call of calls) if (await takeUp(this.#ports, call)) taken++;
       driver.pump();
