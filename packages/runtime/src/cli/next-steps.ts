@@ -105,7 +105,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   capacity_exhausted: "try again, or start more workers: signalbox workers list",
   breaker_open: "wait until the tool has recovered, then try again",
   draining: "the runtime is stopping; try again when it is back",
-  ledger_unavailable: "see whether its disk is full, or another process has the data folder",
+  ledger_unavailable: "see whether its disk is full, or another process has the data folder; of PostgreSQL, whether it answers at that address",
   lease_expired: showCall,
   indeterminate: ({ executionId }) =>
     executionId === undefined

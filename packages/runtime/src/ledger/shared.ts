@@ -22,7 +22,7 @@ export interface Fleet {
   readonly peers: readonly Peer[];
   /** Grows in the commit of every change of rules, tools, keys, grants, tenants, freezes and limits. */
   readonly revision: number;
-  /** The store's clock, ms since 1970, and what it was asked at by this process's. */
+  /** What the store's clock said, ms since 1970. */
   readonly storeNow: number;
   /** Queued calls by tenant. */
   readonly queued: Readonly<Record<string, number>>;
@@ -86,9 +86,8 @@ export interface SharedLedger extends Ledger {
   /** Takes one open call, unless a living replica has it; undefined when it is not to be had. */
   claimOne(tenant: string, callId: string, replica: string): Promise<Call | undefined>;
   /**
-   * Takes what nobody looks after: queued calls whose time is over (of nobody, of a dead replica, or of this one, which may
-   * have lost sight of them), calls that wait for people and whose
-   * total deadline has passed (likewise), leased ones of a dead replica whose lease is over, and leased ones whose lease is over by `graceMs` whoever has them.
+   * Takes what nobody looks after: queued calls whose time is over (of nobody, of a dead replica, or of this one, which may have lost sight
+   * of them), calls that wait for people and whose total deadline has passed (likewise), leased ones of a dead replica whose lease is over, and leased ones whose lease is over by `graceMs` whoever has them.
    */
   claimDue(query: {
     readonly replica: string;
