@@ -55,11 +55,12 @@ export class Limits {
 
   /** Reads the limits, and what today has seen of every tenant; open calls are told of by {@link found}. Before any door opens, and whenever another replica has changed some. */
   async load(): Promise<void> {
-    const { ledger } = this.#ports;
+    const { ledger, hub } = this.#ports;
     const all = await ledger.limits();
     this.book.clear();
     for (const limit of all) this.book.put(limit);
-    for (const { tenant } of await ledger.tenants()) await this.#readToday(tenant);
+    // Open calls of this process stand in no row of usage yet; at a start there are none.
+    for (const { tenant } of await ledger.tenants()) await this.#readToday(tenant, hub);
     this.#tellCaps();
   }
 
