@@ -55,8 +55,10 @@ const sharedTypes = [
   "ledger/port.ts",
   "policy/approval/types.ts",
   "policy/types.ts",
+  "registry/agents/types.ts",
   "registry/types.ts",
   "schedule/types.ts",
+  "session/types.ts",
   "stream/types.ts",
   "tenancy/types.ts",
 ];

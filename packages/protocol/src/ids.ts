@@ -38,7 +38,7 @@ export function uuid7Text(nowMs: number, random: Uint8Array): string {
   return crockford128(bytes);
 }
 
-export type IdPrefix = "exec" | "req" | "key" | "grant" | "apr" | "box" | "dec" | "wrk" | "inc" | "whk";
+export type IdPrefix = "exec" | "req" | "key" | "grant" | "apr" | "box" | "dec" | "wrk" | "inc" | "whk" | "sess" | "agv";
 
 /** `exec_…`, `req_…` and the like. */
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
