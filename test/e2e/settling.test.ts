@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
+import { createGrpcRest } from "../support/grpc-rest.ts";
 import { workerTool } from "../support/manifests.ts";
 import type { Rest } from "../support/rest.ts";
 import { startScriptedWorker } from "../support/scripted-worker.ts";
@@ -21,14 +22,17 @@ beforeAll(async () => {
 });
 afterAll(() => finish(stack, gates));
 
-/** Calls that this worker has begun and forgotten; `late` says of which their results come all the same. */
-async function lost(workerId: string, tool: string, count: number, late: readonly number[] = []): Promise<string[]> {
+/** Calls that this worker has begun and forgotten; `late` says of which their results come all the same, `says` what it tells of each. */
+async function lost(workerId: string, tool: string, count: number, late: readonly number[] = [], says?: string): Promise<string[]> {
   const worker = await startScriptedWorker({ address: stack.grpc(), key: stack.adminKey, workerId, tools: [tool] });
   const ids: string[] = [];
   for (let n = 0; n < count; n++) {
     const { body } = await admin.invoke({ tool, input: { n }, mode: "async" });
     ids.push(body.execution_id ?? "");
-    await worker.begin(body.execution_id);
+    const { callId, fence } = await worker.begin(body.execution_id);
+    if (says === undefined) continue;
+    worker.send({ type: "output", callId, fence, seq: 1, channel: "stdout", chunk: new TextEncoder().encode(`${says} ${n}\n`) });
+    worker.send({ type: "progress", callId, fence, percent: 50, message: "sent" });
   }
   for (let beat = 0; beat < 2; beat++) {
     worker.send({ type: "heartbeat", load: 0, inFlight: [] });
@@ -85,6 +89,44 @@ describe("a word on many calls", () => {
     const { rest } = await stack.makeKey({ principal: "user:caller", scopes: ["tools:invoke", "calls:read"] });
     const answer = await rest.post("/v1/executions:resolve", { filter: {}, verdict: "fail" });
     expect([answer.status, answer.body.error?.code]).toEqual([403, "forbidden"]);
+  });
+});
+
+describe("what they said last", () => {
+  test("is shown beside each: over HTTP, over gRPC, and on the command line", async () => {
+    const [one = "", two = ""] = await lost("w-loud", "wire", 2, [], "paying");
+    const [silent = ""] = await lost("w-silent", "mail", 1);
+    const { body } = await all({ filter: {}, verdict: "fail", dry_run: true });
+    const said = new Map((body["shown"] as readonly { execution_id: string; last_output: unknown }[]).map((call) => [call.execution_id, call.last_output]));
+    const output = (n: number): object => ({ lines: [{ channel: "stdout", text: `paying ${n}` }, { channel: "progress", text: "50% sent" }], cut: false, missing: null });
+    expect([said.get(one), said.get(two), said.get(silent)]).toEqual([output(0), output(1), { lines: [], cut: false, missing: null }]);
+
+    const rpc = createGrpcRest(() => stack.grpc(), stack.adminKey, admin);
+    expect((await rpc.post("/v1/executions:resolve", { filter: { worker: "w-silent" }, verdict: "fail", dry_run: true })).body).toMatchObject({ shown: [{ last_output: { lines: [], missing: null } }] });
+    const twice = await rpc.post("/v1/executions:resolve", { filter: { tool: "wire" }, verdict: "fail", dry_run: true });
+    expect(new Map((twice.body["shown"] as readonly { execution_id: string; last_output: unknown }[]).map((call) => [call.execution_id, call.last_output]))).toEqual(
+      new Map([[one, output(0)], [two, output(1)]]),
+    );
+
+    const told = await stack.cli(["calls", "resolve-all", "--verdict", "fail"]);
+    expect(told.out).toMatch(new RegExp(`${one}.*50% sent`));
+    expect(told.out).toMatch(new RegExp(`${silent}.*none kept`));
+    const json = JSON.parse((await stack.cli(["calls", "resolve-all", "--verdict", "fail", "--worker", "w-silent", "--json"])).out) as { shown: readonly { last_output: unknown }[] };
+    expect(json.shown.map(({ last_output }) => last_output)).toEqual([{ lines: [], cut: false, missing: null }]);
+    await all({ filter: {}, verdict: "fail" });
+  });
+
+  test("is for those who may read calls, of their own project", async () => {
+    await lost("w-secret", "wire", 1, [], "the code is 1234");
+    const ask = { filter: {}, verdict: "fail", dry_run: true };
+    const blind = await stack.makeKey({ principal: "user:blind-judge", scopes: ["approvals:decide"] });
+    const refused = await blind.rest.post("/v1/executions:resolve", ask);
+    expect([refused.status, refused.text.includes("1234")]).toEqual([403, false]);
+    await admin.put("/v1/projects/elsewhere", { environment: "test" });
+    const judge = await stack.makeKey({ principal: "user:judge", project: "elsewhere", scopes: ["approvals:decide", "calls:read"] });
+    const { body, text } = await judge.rest.post("/v1/executions:resolve", ask);
+    expect([body["shown"], text.includes("1234")]).toEqual([[], false]);
+    await all({ filter: {}, verdict: "fail" });
   });
 });
 

@@ -16,6 +16,7 @@ const errorTable = "test/e2e/error-table-extremes.test.ts";
 const tenants = "packages/runtime/src/dispatch/tenants.test.ts";
 const workerContext = "packages/worker/src/context.test.ts";
 const workerCalls = "packages/worker/src/core-calls.test.ts";
+const lastOutput = "packages/runtime/src/stream/last-output.test.ts";
 const following = "packages/runtime/src/corridor/follow.test.ts";
 const waitingCalls = "packages/runtime/src/call/waiting.test.ts";
 const lostCalls = "packages/runtime/src/call/lost.test.ts";
@@ -101,6 +102,8 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     syncWaitMs: [following, "patience %s ends, and the call goes on"],
     syncWaitMsMax: [httpBounds, "syncWaitMsMax"],
     resolveManyMax: [httpBounds, "resolveManyMax"],
+    lastOutputLinesMax: [lastOutput, "lastOutputLinesMax: ten lines, and that there were more"],
+    lastOutputBytesMax: [lastOutput, "lastOutputBytesMax: the newest characters that fit, none halved"],
     queueWaitMs: [waitingCalls, "the queue's deadline"],
     startDeadlineMs: [lostCalls, "accepted and not started within 10 s: lost"],
     runTimeoutMs: [manifests, "runTimeoutMs and graceMs hold where a manifest says nothing of them"],

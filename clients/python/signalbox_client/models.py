@@ -859,6 +859,24 @@ class KeyPage(TypedDict):
     next_cursor: Optional[str]
 
 
+class LastOutputLinesItem(TypedDict):
+    channel: Literal["stdout", "stderr", "partial", "log", "progress"]
+    text: str
+
+
+class LastOutput(TypedDict):
+    """What a call said last: at most 10 lines and 2048 bytes of text. No line and nothing missing: it said
+    nothing that was kept."""
+
+    # Of the last attempt, oldest first
+    lines: List[LastOutputLinesItem]
+    # More was said before: follow the call
+    cut: bool
+    # `lost`: something among it or behind it is not kept. `elsewhere`: another replica may not have written
+    # the rest yet; ask again
+    missing: Optional[Literal["lost", "elsewhere"]]
+
+
 class LateResult(TypedDict):
     """A result that came when its lease was lost; kept as evidence."""
 
@@ -2127,6 +2145,7 @@ class UnknownEnd(TypedDict):
     may_have_executed: bool
     attempts: List[Attempt]
     late_results: List[LateResult]
+    last_output: LastOutput
 
 
 class _UsageRequired(TypedDict):

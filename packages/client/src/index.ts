@@ -151,6 +151,7 @@ export type {
   PageQuery,
   RegisteredTool,
   ReplayRequest,
+  LastOutput,
   ResolvedMany,
   ResolveManyRequest,
   ResolveRequest,

@@ -207,6 +207,16 @@ export interface ResolveManyRequest {
   readonly limit?: number;
 }
 
+/** What a call said last. */
+export interface LastOutput {
+  /** Of its last attempt, oldest first. */
+  readonly lines: readonly { readonly channel: "stdout" | "stderr" | "partial" | "log" | "progress"; readonly text: string }[];
+  /** More was said before: follow the call. */
+  readonly cut: boolean;
+  /** `lost`: something among it or behind it is not kept. `elsewhere`: another replica may not have written the rest yet; ask again. */
+  readonly missing: "lost" | "elsewhere" | null;
+}
+
 /** What is known of a call whose end is not. */
 export interface UnknownEnd {
   readonly execution_id: string;
@@ -220,6 +230,7 @@ export interface UnknownEnd {
   readonly may_have_executed: boolean;
   readonly attempts: readonly Attempt[];
   readonly late_results: readonly LateResult[];
+  readonly last_output: LastOutput;
 }
 
 export interface ResolvedMany {

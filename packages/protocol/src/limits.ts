@@ -44,6 +44,9 @@ export const limits = {
   syncWaitMsMax: 300_000,
   /** Calls of unknown end that one request resolves. */
   resolveManyMax: 500,
+  /** What a call of unknown end said last, as it is shown beside others. */
+  lastOutputLinesMax: 10,
+  lastOutputBytesMax: 2 * KiB,
   queueWaitMs: 30_000,
   startDeadlineMs: 10_000,
   runTimeoutMs: 30_000,

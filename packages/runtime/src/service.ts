@@ -5,6 +5,7 @@ import type { AuditFilter, AuditRecord, AuditVerdict } from "./ledger/audit.ts";
 import type { Page } from "./ledger/port.ts";
 import type { ToolQuery, ToolRecord, ToolVersion } from "./registry/types.ts";
 import type { BreakerView } from "./dispatch/breakers.ts";
+import type { LastOutput } from "./stream/last-output.ts";
 import type { Batch } from "./stream/types.ts";
 import type { AskedFile } from "./corridor/files.ts";
 import type { FilesService } from "./corridor/files-service.ts";
@@ -82,6 +83,7 @@ export interface UnknownEnd {
   readonly call: Call;
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
+  readonly lastOutput: LastOutput;
 }
 
 export interface ResolvedMany {

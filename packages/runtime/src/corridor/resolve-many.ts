@@ -4,6 +4,7 @@ import type { Call } from "../call/types.ts";
 import type { Asked, ResolvedMany, ResolveFilter, ResolveManyRequest, UnknownEnd } from "../service.ts";
 import { listExecutions, resolve } from "./executions.ts";
 import { storable, type InvokePorts } from "./invoke.ts";
+import type { Streams } from "./streams.ts";
 
 /** Calls that a dry run shows with what is known of them. */
 const shownMax = 100;
@@ -12,15 +13,21 @@ const lookedAtMax = 10_000;
 const pageSize = 100;
 /** Resolved at once: their commits share the disk. */
 const atOnce = 20;
+/** What was said is read so many calls at a time: each may be a MiB. */
+const readAtOnce = 5;
+
+type ManyPorts = InvokePorts & { readonly streams: Pick<Streams, "lastOutput"> };
 
 /** @throws SignalboxError forbidden; what a single call is refused with stands beside that call */
-export async function resolveMany(ports: InvokePorts, asked: Asked, request: ResolveManyRequest): Promise<ResolvedMany> {
+export async function resolveMany(ports: ManyPorts, asked: Asked, request: ResolveManyRequest): Promise<ResolvedMany> {
   await ports.refusals.requireScope(asked.principal, "approvals:decide", asked.requestId);
   const { found, more } = await matching(ports, asked, request.filter);
   const chosen = found.slice(0, Math.min(request.limit, limits.resolveManyMax));
   const remaining = found.length - chosen.length;
   if (request.dryRun) {
-    const shown = await Promise.all(found.slice(0, shownMax).map((call) => whatIsKnown(ports, call)));
+    const shown: UnknownEnd[] = [];
+    const some = found.slice(0, shownMax);
+    for (let at = 0; at < some.length; at += readAtOnce) shown.push(...(await Promise.all(some.slice(at, at + readAtOnce).map((call) => whatIsKnown(ports, call)))));
     return { dryRun: true, matched: found.length, shown, resolved: [], failed: [], remaining: found.length, more };
   }
   const resolved: Call[] = [];
@@ -62,8 +69,10 @@ function matches(call: Call, { routingOutcome, worker }: ResolveFilter): boolean
   return worker === undefined || call.workerId === worker;
 }
 
-async function whatIsKnown({ ledger }: InvokePorts, call: Call): Promise<UnknownEnd> {
+async function whatIsKnown({ ledger, streams }: ManyPorts, call: Call): Promise<UnknownEnd> {
   const { tenant, callId } = call;
   const [attempts, lateResults] = await storable(Promise.all([ledger.attempts(tenant, callId), ledger.lateResults(tenant, callId)]));
-  return { call, attempts, lateResults };
+  // Without an instant the end of its last attempt is being written just now.
+  const lastOutput = await storable(streams.lastOutput(call, attempts.at(-1)?.endedAt ?? Number.POSITIVE_INFINITY));
+  return { call, attempts, lateResults, lastOutput };
 }

@@ -180,3 +180,27 @@ export function startData(call: Call): string {
   const sandbox = call.sandbox ?? (call.executor === "worker" ? "application" : null);
   return JSON.stringify({ sandbox, worker: call.workerId, attempt: call.attempt });
 }
+
+/** Events that a look at the newest ones takes at least, where there are so many. */
+const newestMax = 64;
+
+/** The newest events of a call, by seq, from the ledger and from memory, and the highest number that was given. */
+export async function newestEvents(
+  ledger: Pick<Ledger, "streamChunks" | "lastStreamSeq">,
+  { tenant, callId }: Call,
+  stream: CallStream | undefined,
+): Promise<{ readonly events: readonly StreamEvent[]; readonly lastSeq: number }> {
+  const bySeq = new Map<number, StreamEvent>();
+  const heldSeq = stream === undefined ? 0 : (stream.endSeq ?? stream.lastSeq + 1) - 1;
+  const held: StreamEvent[] = [];
+  for (let after = heldSeq - newestMax; stream !== undefined && after < heldSeq; after = held.at(-1)?.seq ?? heldSeq) {
+    const { events } = stream.read(after);
+    if (events.length === 0) break;
+    held.push(...events);
+  }
+  const keptSeq = await ledger.lastStreamSeq(tenant, callId);
+  const chunks = keptSeq === 0 ? [] : await ledger.streamChunks(tenant, callId, Math.max(0, keptSeq - newestMax), newestMax);
+  for (const event of [...chunks.flatMap((chunk) => chunk.events), ...held]) bySeq.set(event.seq, event);
+  const marks = chunks.filter((chunk) => chunk.events.length === 0).length;
+  return { events: [...bySeq.values()].sort((a, b) => a.seq - b.seq), lastSeq: Math.max(heldSeq, keptSeq - marks) };
+}

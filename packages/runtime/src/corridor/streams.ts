@@ -3,13 +3,14 @@ import { limits, parseJson, wellFormedJson, type Emit, type Output, type Progres
 import { isTerminal, type Call } from "../call/types.ts";
 import type { Ledger } from "../ledger/port.ts";
 import { CallStream, type StreamBounds } from "../stream/call-stream.ts";
+import { lastOutputOf, type LastOutput } from "../stream/last-output.ts";
 import { ChannelText } from "../stream/channel-text.ts";
 import type { StreamEventType } from "../stream/types.ts";
 import { waitKey } from "./driver.ts";
 import type { Clock, Log } from "./ports.ts";
 import { StreamKeeper, type Kept } from "./stream-keeper.ts";
 import { afarReader } from "./stream-afar.ts";
-import { keptReader, liveReader, startData, type Reader } from "./stream-reader.ts";
+import { keptReader, liveReader, newestEvents, startData, type Reader } from "./stream-reader.ts";
 
 export interface StreamPorts {
   readonly ledger: Pick<Ledger, "commit" | "streamChunks" | "lastStreamSeq" | "getCall">;
@@ -28,6 +29,9 @@ export const streamBounds: StreamBounds & { readonly leapSeqs: number } = {
   /** More than a runtime that died can have numbered and not kept: no number is used twice. */
   leapSeqs: 1_000_000,
 };
+
+/** A replica has written what a call said so long after its end, however much others say: see its keeper. */
+const writtenWithinMs = 3_000;
 
 type Channel = Output["channel"];
 
@@ -168,6 +172,20 @@ export class Streams {
       { ledger, clock, open, leaving: AbortSignal.any([this.#leaving.signal, open.moved.signal]), charsMax: batchCharsMax, release },
       afterSeq,
     );
+  }
+
+  /** @param endedAt when its last attempt was over, ms since 1970 */
+  async lastOutput(call: Call, endedAt: number): Promise<LastOutput> {
+    const { ledger, clock, find, kept } = this.#ports;
+    const { tenant, callId } = call;
+    // Memory first: what it lets go of meanwhile is in the ledger by then.
+    const open = this.#open.get(waitKey(tenant, callId));
+    // Where nothing was put in yet, its numbers only begin behind those of an earlier process.
+    const { events, lastSeq } = await newestEvents(ledger, call, open === undefined || open.untouched ? undefined : open.stream);
+    const { lost, ...said } = lastOutputOf(events, lastSeq, streamBounds.leapSeqs);
+    const shared = kept !== undefined && open === undefined && find(tenant, callId) === undefined;
+    const elsewhere = shared && clock.now() - endedAt < writtenWithinMs;
+    return { ...said, missing: lost ? "lost" : elsewhere ? "elsewhere" : null };
   }
 
   /** Sends readers away; the calls go on, and they can come back with the number that they have. */

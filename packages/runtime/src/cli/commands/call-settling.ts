@@ -76,9 +76,18 @@ function shownText({ table, io }: OnlineSession, { matched, shown }: ResolvedMan
     { title: "TOOL", cell: (call) => `${call.tool}@${call.version}`, shrinks: true },
     { title: "CREATED", cell: (call) => relativeText(Date.parse(call.created_at), io.now()) },
     { title: "ATTEMPTS", cell: attemptsText, shrinks: true },
+    { title: "LAST OUTPUT", cell: lastOutputText, shrinks: true },
     { title: "LATE RESULT", cell: (call) => call.late_results.at(-1)?.status ?? "none" },
   ]);
   return `${rows}${matched} ${matched === 1 ? "call matches" : "calls match"}\n`;
+}
+
+/** One line a call; `--json` has the others. */
+function lastOutputText({ last_output: { lines, missing } }: UnknownEnd): string {
+  const line = lines.findLast(({ text }) => text.trim() !== "");
+  const rest = missing === null ? "" : missing === "lost" ? "(some is lost)" : "(more is with another replica)";
+  const words = [line?.text.trim() ?? "", rest].filter((text) => text !== "");
+  return words.length === 0 ? "none kept" : words.join(" ");
 }
 
 const attemptsText = ({ attempts }: UnknownEnd): string => attempts.map(({ attempt, worker, end_reason }) => `${attempt} ${worker} ${end_reason ?? "open"}`).join(", ");

@@ -58,7 +58,7 @@ export function resolvedManyJson({ dryRun, matched, shown, resolved, failed, rem
   return `${head.slice(0, -1)},"shown":[${shown.map(unknownEndJson).join(",")}]}`;
 }
 
-function unknownEndJson({ call, attempts, lateResults }: UnknownEnd): string {
+function unknownEndJson({ call, attempts, lateResults, lastOutput }: UnknownEnd): string {
   const head = JSON.stringify({
     execution_id: call.callId,
     tool: call.tool,
@@ -70,6 +70,7 @@ function unknownEndJson({ call, attempts, lateResults }: UnknownEnd): string {
     routing_outcome: call.routingOutcome,
     may_have_executed: call.mayHaveRun,
     attempts: attempts.map(attemptView),
+    last_output: lastOutput,
   });
   return `${head.slice(0, -1)},"late_results":[${lateResults.map(lateResultJson).join(",")}]}`;
 }

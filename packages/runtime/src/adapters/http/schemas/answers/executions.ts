@@ -1,4 +1,5 @@
 // What answers tell of calls: the record, its attempts, its events.
+import { limits } from "@signalbox/protocol";
 import { z } from "zod";
 import { callEventTypes, routingOutcomes } from "../../../../call/types.ts";
 import { callState, sideEffectClass } from "../fields.ts";
@@ -121,6 +122,17 @@ export const executionDetail = z
   })
   .meta({ id: "ExecutionDetail", description: "A call's record with its attempts and late results" });
 
+const lastOutput = z
+  .strictObject({
+    lines: z.array(z.strictObject({ channel: z.enum(["stdout", "stderr", "partial", "log", "progress"]), text: z.string() })).describe("Of the last attempt, oldest first"),
+    cut: z.boolean().describe("More was said before: follow the call"),
+    missing: z
+      .enum(["lost", "elsewhere"])
+      .nullable()
+      .describe("`lost`: something among it or behind it is not kept. `elsewhere`: another replica may not have written the rest yet; ask again"),
+  })
+  .meta({ id: "LastOutput", description: `What a call said last: at most ${limits.lastOutputLinesMax} lines and ${limits.lastOutputBytesMax} bytes of text. No line and nothing missing: it said nothing that was kept` });
+
 const unknownEnd = z
   .strictObject({
     execution_id: z.string(),
@@ -134,6 +146,7 @@ const unknownEnd = z
     may_have_executed: z.boolean(),
     attempts: z.array(attempt),
     late_results: z.array(lateResult),
+    last_output: lastOutput,
   })
   .meta({ id: "UnknownEnd", description: "What is known of a call whose end is not" });
 
