@@ -26,7 +26,7 @@ export interface ToolBinding {
   readonly scheduling: string | undefined;
   /** Undefined: the tool's own; else one that is at least as strict. */
   readonly sideEffectClass: string | undefined;
-  /** `name@version` of published policies. */
+  /** `name@version` of published policies; a name alone is whatever version is in force. */
   readonly policies: readonly string[];
 }
 
