@@ -2,6 +2,7 @@
 import pg from "pg";
 import { LedgerUnavailable } from "../../ledger/port.ts";
 import { queryOf, type Db } from "./db.ts";
+import { checkStillKnown } from "./migrate.ts";
 import { asLedgerError, isConnectionLoss, isRefusal } from "./store-errors.ts";
 
 export const connectMsMax = 5_000;
@@ -82,7 +83,10 @@ export class ReadPool implements Db {
 
   constructor(url: string, name: string, connectionsMax: number) {
     this.#connectionsMax = connectionsMax;
-    this.#pool = new pg.Pool({ ...connectionConfig(url, name), max: connectionsMax, idleTimeoutMillis: idleMsMax, maxLifetimeSeconds: lifetimeSecondsMax });
+    const lives = { max: connectionsMax, idleTimeoutMillis: idleMsMax, maxLifetimeSeconds: lifetimeSecondsMax };
+    // The pool waits for its promise, whatever its type says.
+    const onConnect: (client: pg.ClientBase) => unknown = checkStillKnown;
+    this.#pool = new pg.Pool({ ...connectionConfig(url, name), ...lives, onConnect });
     // The pool has taken the dead connection out already; without a listener it would end the process.
     this.#pool.on("error", () => undefined);
   }

@@ -18,6 +18,10 @@ import { rowsOf } from "./call-reads.ts";
 import { fittingCursor } from "./cursors.ts";
 import type { Db } from "./db.ts";
 
+// By their names: the plan of "all columns", made on a connection before a newer build has added one, fails on it ever after.
+const wholeVersion = `SELECT tenant, tool, version, metadata_json, spec_json, manifest_digest, package_digest, trust, status, published_at, published_by
+  FROM tool_versions WHERE tenant = ? AND tool = ? AND version = ?`;
+
 /** Tools that one statement of a search looks at. */
 const searchedAtOnce = 500;
 
@@ -56,8 +60,7 @@ export function registryReads(db: Db): RegistryReads {
     tool: async (tenant, tool) =>
       (await rowsOf<ToolRecord>(db, toolColumns, "tools WHERE tenant = ? AND tool = ?", tenant, tool)).at(0),
     async toolVersion(tenant, tool, version) {
-      const sql = "SELECT * FROM tool_versions WHERE tenant = ? AND tool = ? AND version = ?";
-      const [row] = await db.rows(sql, [tenant, tool, version]);
+      const [row] = await db.rows(wholeVersion, [tenant, tool, version]);
       return row === undefined ? undefined : toolVersionOf(row);
     },
     toolVersions: (tenant, tool) =>

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { LedgerUnavailable } from "../../ledger/port.ts";
 import type { Db } from "./db.ts";
+import { stayKnown } from "./migrate.ts";
 import { connect, connectionConfig, dbOf } from "./pool.ts";
 import { asLedgerError, isConnectionLoss } from "./store-errors.ts";
 
@@ -126,6 +127,7 @@ export class Writer {
     );
     await client.query(`SET lock_timeout = ${takeOverMsMax}`);
     await this.#lockLane(client);
+    await stayKnown(client);
     const mine = await client.query<{ batch: number }>("SELECT batch FROM writers WHERE writer = $1 FOR UPDATE", [writer]);
     await client.query("SET lock_timeout = 0");
     const stored = mine.rows[0]?.batch;
