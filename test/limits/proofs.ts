@@ -44,6 +44,8 @@ const webhooks = "packages/runtime/src/corridor/webhooks-admin.test.ts";
 const choice = "packages/runtime/src/corridor/webhook-choice.test.ts";
 const deliverer = "packages/runtime/src/corridor/webhooks-deliverer.test.ts";
 const retries = "packages/runtime/src/corridor/webhook-retry.test.ts";
+const preparedCalls = "packages/runtime/src/session/turn/prepare.test.ts";
+const repeatedCalls = "packages/runtime/src/session/turn/repeats.test.ts";
 const nearNames = "packages/runtime/src/document/nearest.test.ts";
 const hostileSchemas = "packages/runtime/src/registry/schema/hostile.test.ts";
 const memory = "packages/runtime/src/registry/lru.test.ts";
@@ -258,6 +260,12 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     lookMsMax: pace,
     ledgerRetryMs: [deliverer, "is asked again every second"],
     errorCharsMax: [retries, "its reason cut to what a list can show"],
+  },
+  turnBounds: {
+    callsPerCompletionMax: [preparedCalls, "callsPerCompletionMax: the 129th call"],
+    sameFailuresMax: [repeatedCalls, "sameFailuresMax: the fifth failure"],
+    namesToldMax: [preparedCalls, "namesToldMax: twenty names are listed"],
+    nameToldCharsMax: [preparedCalls, "nameToldCharsMax: a name of 65 characters"],
   },
   documentBounds: {
     problemsMax: [manifests, "problemsMax: a hundred problems are told"],

@@ -1,7 +1,7 @@
 // What goes in and out of the turn machine: effects, responses, its configuration and its snapshot.
 import type { AgentLimits } from "../../registry/agents/types.ts";
 import type { ModelOutcome } from "../model.ts";
-import type { HistoryItem, SessionReason, ToldResult } from "../types.ts";
+import type { HistoryItem, ProviderMetadata, SessionReason, ToldResult } from "../types.ts";
 
 /** What the machine knows of a tool that it may ask for. */
 export interface BoundTool {
@@ -35,6 +35,8 @@ export interface PreparedCall {
   /** JSON text; null where the arguments cannot be read. */
   readonly argsJson: string | null;
   readonly scheduling: string;
+  /** As the provider gave it with the call. */
+  readonly metadata?: ProviderMetadata;
   /** Settled already, in its slot: nothing of it is run. */
   readonly settled: ToldResult | null;
 }
