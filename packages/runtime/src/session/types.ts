@@ -119,6 +119,8 @@ export interface ToldResult {
   readonly editedArgsJson: string | null;
   readonly editedBy: string | null;
   readonly durationMs: number;
+  /** Set where the runtime itself told the model of a cancel, in place of the call's own end. */
+  readonly cancelledBy?: "runtime";
   readonly metadata?: ProviderMetadata;
 }
 
