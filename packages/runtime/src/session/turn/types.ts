@@ -39,8 +39,6 @@ export interface PreparedCall {
   readonly metadata?: ProviderMetadata;
   /** Settled already, in its slot: nothing of it is run. */
   readonly settled: ToldResult | null;
-  /** What the provider gave with it. */
-  readonly metadata?: ProviderMetadata;
 }
 
 export type LimitName = "steps" | "tokens" | "wall_clock" | "tool_calls" | "approval_wait";
