@@ -6,6 +6,8 @@ import { ask, Governed, voter } from "../../../../test/support/governed.ts";
 import { HandDriver } from "../../../../test/support/hand-driver.ts";
 import { settled } from "../../../../test/support/hand-clock.ts";
 import { accepted, believed, started } from "../../../../test/support/hand-hub.ts";
+import type { Companions } from "./driver-ports.ts";
+import { stepApproval } from "../policy/approval/step.ts";
 import { openApproval } from "../policy/approval/open.ts";
 import type { ApprovalRequirements } from "../policy/approval/types.ts";
 import { unitOf } from "./approval-unit.ts";
@@ -114,6 +116,36 @@ describe("over a ledger that keeps one waiting", () => {
     reading.resolve();
     await settled();
     expect([world.stateOf("c1"), states()]).toEqual(["cancelled", ["escalated", "cancelled"]]);
+  });
+
+  test("and one that waits for the call while another replica asks another role", async () => {
+    const { driver, ledger, clock } = world;
+    const silent = { queued() {}, release() {}, told() {}, arriving: async () => undefined, touched() {}, gone() {}, room() {} };
+    let escalate = async (): Promise<void> => undefined;
+    const companions: Companions = { ...silent, reach: async () => (await escalate(), ledger.calls.get("acme/c1")) };
+    driver.share(companions);
+    await park();
+    const adopt = async (): Promise<void> => driver.adopt(ledger.calls.get("acme/c1")!);
+    await adopt();
+    escalate = async () => {
+      escalate = async () => undefined;
+      const all = ledger.shelf.approval("acme", "apr_1")!;
+      const { call, ...unit } = unitOf(all.approval, stepApproval(all, { type: "due" }, clock.now() + 60_000, "apr_2"), null);
+      await driver.decide("acme", "c1", call!.happening, unit, undefined);
+      await adopt();
+    };
+    driver.happen("acme", "c1", { type: "cancel", by: "user:ann" });
+    await settled();
+    expect([world.stateOf("c1"), states()]).toEqual(["cancelled", ["escalated", "cancelled"]]);
+  });
+
+  test("a question that its call is no longer under is closed, and the call stays under the other", async () => {
+    await park();
+    const other = { type: "asked", approvalId: "apr_2", outcome: null, args: null, data: {} } as const;
+    await world.driver.decide("acme", "c1", other, { guards: [], writes: [] }, undefined);
+    await world.clock.pass(60_000);
+    expect([world.stateOf("c1"), states()]).toEqual(["awaiting_approval", ["cancelled"]]);
+    expect(world.logged).toEqual(["the call of an open approval had ended or was under another; the approval was cancelled"]);
   });
 
   test("a deadline that finds the call gone on leaves it alone", async () => {

@@ -41,6 +41,14 @@ export interface Moved {
   readonly reply: ApprovalReply;
 }
 
+/** What a unit rests on beside its guards. */
+interface Looked {
+  /** The approval that the call was under when it was read. */
+  readonly under?: string | null;
+  /** What the call was found to be allowed under, when it goes on. */
+  readonly clearance?: Clearance | undefined;
+}
+
 export class Approvals {
   readonly #ports: ApprovalPorts;
   readonly #locks = new Locks();
@@ -107,8 +115,8 @@ export class Approvals {
     const open = all !== undefined && all.approval.state === "pending";
     const step = open ? this.#step(all, cancelOf(happening, call)) : undefined;
     const unit = step === undefined ? nothing : unitOf(all?.approval, step, null);
-    const done = await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, undefined);
-    return done !== "again";
+    const done = await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, { under: approvalId });
+    return done !== "again" && done !== "other_question";
   }
 
   #inMemory(call: Call): Call {
@@ -130,11 +138,13 @@ export class Approvals {
   async #askAbout(call: Call, outcome: RoutingOutcome, requirements: ApprovalRequirements): Promise<boolean> {
     const { ledger, clock, hash } = this.#ports;
     const kind = call.state === "indeterminate" ? "resolve" : "call";
+    let under = call.approvalId;
     if (kind === "resolve") {
       // Another look at it, here or at another replica, may have asked meanwhile; or somebody has resolved it.
       const now = (await ledger.getCall(call.tenant, call.callId)) ?? call;
       const before = now.approvalId === null ? undefined : await ledger.approval(call.tenant, now.approvalId);
       if (now.state !== "indeterminate" || before?.approval.state === "pending") return true;
+      under = now.approvalId;
     }
     const approvalId = this.newId();
     const opened = openApproval(
@@ -157,7 +167,7 @@ export class Approvals {
     const data = unit.call?.happening.type === "asked" ? unit.call.happening.data : {};
     const queued = outcome === "no_handler" || outcome === "capacity_exhausted" ? outcome : null;
     const happening: Happening = { type: "asked", approvalId, outcome: queued, args: null, data };
-    const asked = (await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, undefined)) === "stored";
+    const asked = (await this.#commit(call.tenant, { ...unit, call: { callId: call.callId, happening } }, { under })) === "stored";
     if (asked) this.dueBy(opened.after.approval.expiresAt);
     return asked;
   }
@@ -241,8 +251,8 @@ export class Approvals {
     const taken = edit?.ok === true && event.type === "edit_accepted" && step.after.approval.round > all.approval.round;
     const unit = unitOf(all.approval, step, taken ? approvedArgs(edit, event.cast) : null);
     const withRecord = taken ? { ...unit, writes: [...unit.writes, edit.record] } : unit;
-    const done = await this.#commit(tenant, withRecord, clearance);
-    if (done === "not_open") await this.#notOpenHere(all);
+    const done = await this.#commit(tenant, withRecord, { under: all.approval.approvalId, clearance });
+    if (done === "not_open" || done === "other_question") await this.#notOpenHere(all);
     if (done !== "stored") return undefined;
     const { approval } = step.after;
     if (step.changed && approval.closedAt !== null) {
@@ -271,34 +281,38 @@ export class Approvals {
   /** Another replica has the call in memory, or nobody has: what its row says decides. */
   async #notOpenHere(all: ApprovalWithVotes): Promise<void> {
     const call = await this.#callOf(all);
-    if (isParked(call)) await this.#ports.driver.adopt(call);
-    else if (isTerminal(call.state)) await this.#orphaned(all);
+    // It was read after the approval, which an escalation closes in the unit in which the call gets the next one.
+    if (isTerminal(call.state) || call.approvalId !== all.approval.approvalId) await this.#orphaned(all);
+    else if (isParked(call)) await this.#ports.driver.adopt(call);
   }
 
-  /** Its call has ended without it; that must not be, but nobody shall be asked about it for ever. */
+  /** Its call has ended, or is under another question, without it; that must not be, but nobody shall be asked about it for ever. */
   async #orphaned(all: ApprovalWithVotes): Promise<void> {
     const step = this.#step(all, { type: "cancel", by: "runtime", reason: "call_ended", requestId: "" });
-    const done = await this.#commit(all.approval.tenant, { ...unitOf(all.approval, step, null), call: null }, undefined);
+    const done = await this.#commit(all.approval.tenant, { ...unitOf(all.approval, step, null), call: null }, {});
     // Not stored: it ended with its call, in one unit of another replica, after it was read here.
     if (done !== "stored") return;
-    this.#ports.log.error({ approval_id: all.approval.approvalId }, "the call of an open approval had ended; the approval was cancelled");
+    this.#ports.log.error({ approval_id: all.approval.approvalId }, "the call of an open approval had ended or was under another; the approval was cancelled");
   }
 
   /** One unit: the approval and its votes, and the call, all or nothing. */
-  async #commit(tenant: string, unit: ApprovalUnit, clearance: Clearance | undefined): Promise<"stored" | "again" | "not_open"> {
+  async #commit(tenant: string, unit: ApprovalUnit, { under, clearance }: Looked): Promise<"stored" | "again" | "other_question" | "not_open"> {
     const { driver, ledger } = this.#ports;
     const { call, guards, writes } = unit;
     let stored: boolean;
+    let other = false;
     if (call === null) {
       stored = (await ledger.commit({ writes: [...guards, ...writes] })).applied;
     } else {
-      const done = await driver.decide(tenant, call.callId, call.happening, { guards, writes }, clearance);
+      const done = await driver.decide(tenant, call.callId, call.happening, { guards, writes, ...(under === undefined ? {} : { under }) }, clearance);
       if (done === "not_open") return "not_open";
       stored = done === "stored";
+      other = done === "other_question";
       // What stands in memory and not in the ledger yet decided: the next reading must see it.
       if (!stored) await ledger.flush();
     }
     if (stored && unit.notices > 0) this.#ports.noticed();
+    if (other) return "other_question";
     return stored ? "stored" : "again";
   }
 

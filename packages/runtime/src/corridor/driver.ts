@@ -99,7 +99,8 @@ export class Driver {
   }
 
   /**
-   * A change of a call in one unit with its approval. `refused`: the call or the approval is another by now, read again.
+   * A change of a call in one unit with its approval. `refused`: the call or the approval is another by now, read again;
+   * `other_question`: the call is not under the approval that `beside` names.
    * @throws LedgerUnavailable when nothing could be stored; memory then goes back to what the ledger says
    */
   async decide(
@@ -108,13 +109,13 @@ export class Driver {
     happening: Happening,
     beside: Beside,
     clearance: Clearance | undefined,
-  ): Promise<"stored" | "refused" | "not_open"> {
+  ): Promise<"stored" | "refused" | "other_question" | "not_open"> {
     const { hub, ledger, clock } = this.#ports;
     this.#refuseWhileBehind();
     await this.#companions?.reach(tenant, callId);
     const decided = hub.decide(tenant, callId, happening, beside, clearance, clock.now());
     if (decided === undefined) return "not_open";
-    if (!decided.ok) return "refused";
+    if (!decided.ok) return decided.reason === "other_question" ? "other_question" : "refused";
     const unit = this.#carryOut(decided.ticket);
     if (unit === undefined) throw new Error("the hub gave no unit for a decision");
     try {

@@ -18,6 +18,8 @@ import type { LiveCall, Session } from "./types.ts";
 export interface Beside {
   readonly guards: readonly GuardedWrite[];
   readonly writes: readonly PlainWrite[];
+  /** The approval that was read: when the call is under another by now, nothing of this holds. Undefined = any. */
+  readonly under?: string | null;
 }
 
 /** Applies one happening to an open call. `session`: who said it, so that an acknowledgement finds its way. */
@@ -30,6 +32,7 @@ export function apply(
   beside?: Beside,
 ): StepResult & { readonly ticket?: number } {
   const before = entry.live;
+  if (beside?.under !== undefined && beside.under !== before.call.approvalId) return { ok: false, reason: "other_question", effects: [] };
   const result = step(before, withRetries(state, entry, happening), now, state.limits);
   if (beside === undefined && result.ok && endsQuestion(before.call, result.live.call)) {
     state.out.push({ type: "approval", call: before.call, happening });

@@ -137,6 +137,14 @@ describe("decided", () => {
     expect(hub.commits).toHaveLength(1);
   });
 
+  test("of another question than the call is under by now: nothing changes", () => {
+    parked();
+    expect(decide(cancel, { guards: [], writes: [], under: "apr_0" })).toEqual({ ok: false, reason: "other_question" });
+    hub.gather();
+    expect([hub.call("c1").state, hub.commits]).toEqual(["awaiting_approval", []]);
+    expect(decide(cancel, { guards: [], writes: [], under: "apr_1" })).toMatchObject({ ok: true });
+  });
+
   test("of a call that is not here", () => {
     expect(decide(yes)).toBeUndefined();
     parked();
