@@ -200,6 +200,8 @@ export function claimCases(sharedCase: SharedCase): void {
     const query = { replica: "r2", workerTenant: "acme", workerId: "worker-a", incarnation: "inc_01KDVC3W80J7T4R1N3V9QK5XHD" };
     const taken = await two.claimHeld(query);
     expect(idsOf(taken).sort()).toEqual(["a", "b"]);
+    // What the replica before told the worker of b, nobody else knows.
+    expect(taken.map(({ mayHaveRun }) => mayHaveRun)).toEqual([true, true]);
     expect(idsOf(await two.claimHeld({ ...query, workerTenant: "platform" }))).toEqual(["boxed"]);
     const row = held("a");
     expect(await one.commit({ writes: [expecting(row, "r1", { state: "failed" })] })).toEqual(refused);

@@ -6,10 +6,6 @@ import type { Acknowledged, Entry } from "../walk/sim-worker.ts";
 import { Spans } from "../walk/spans.ts";
 import type { Answer } from "./callers.ts";
 import type { SimReplica } from "./sim-replica.ts";
-import type { Watch } from "./watch.ts";
-
-/** How many of its lane may go before a call that could have gone: those that start with their admission, and what a claim has left alone. */
-export const passedOverMax = 25;
 
 export interface SimTrace {
   readonly store: SimStore;
@@ -17,7 +13,6 @@ export interface SimTrace {
   readonly answers: readonly Answer[];
   readonly stored: readonly Acknowledged[];
   readonly replicas: readonly (SimReplica | undefined)[];
-  readonly watch: Watch;
   readonly endedAt: number;
 }
 
@@ -27,7 +22,7 @@ export function brokenInSim(trace: SimTrace): string[] {
   const acknowledged = told.map(keyOf);
   const none = { barred: new Spans(), frozen: new Spans() };
   const broken = brokenRules({ store, entries, acknowledged, told, stored, endedAt, ...none, skewMsMax: 4_000 });
-  broken.push(...oneCallAKey(trace), ...oneEnd(told, store), ...noGhosts(trace), ...notPassedOver(trace), ...doorsOpen(trace));
+  broken.push(...oneCallAKey(trace), ...oneEnd(told, store), ...noGhosts(trace), ...doorsOpen(trace));
   return broken;
 }
 
@@ -64,10 +59,6 @@ function noGhosts({ store, replicas }: SimTrace): string[] {
     const ghosts = keeps.map((row) => `${row.callId}: a ghost in the memory of ${replica.name}, the ledger says ${row.state} with ${row.replica}`);
     return ghosts.length === 0 && replica.hub.openCount() > 0 ? [`${replica.name}: keeps ${replica.hub.openCount()} calls that are not in the ledger`] : ghosts;
   });
-}
-
-function notPassedOver({ watch }: SimTrace): string[] {
-  return [...watch.passedOver].flatMap(([callId, times]) => (times > passedOverMax ? [`${callId}: was passed over ${times} times`] : []));
 }
 
 function doorsOpen({ replicas }: SimTrace): string[] {

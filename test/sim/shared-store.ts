@@ -70,7 +70,8 @@ export class SharedStore {
   }
 
   give(row: Call, replica: string | null): Call {
-    const given = { ...row, replica };
+    const changesHands = (row.state === "dispatched" || row.state === "running") && row.replica !== replica;
+    const given = { ...row, replica, mayHaveRun: row.mayHaveRun || changesHands };
     this.rows.calls.set(keyOf(row), given);
     return given;
   }

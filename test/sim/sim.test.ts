@@ -7,6 +7,13 @@ const calls = 60;
 /** What each of these seeds once broke, by its name. */
 const formerFailures: readonly (readonly [name: string, seed: number, replicas: number])[] = [
   ["a twin followed one that had left memory", 41, 2],
+  ["a cancel ended a call whose question another replica had just handed on", 8198, 2],
+  ["a cancel ended a call whose question another replica had just handed on", 8506, 2],
+  ["a cancel ended a call whose question another replica had just handed on", 9069, 2],
+  ["a cancel ended a call whose question another replica had just handed on", 9901, 2],
+  ["a result that was on its way again was taken for a handler that runs", 8263, 2],
+  ["a fence that memory had made up was taken for another replica's, which had sent its Go", 10_980, 3],
+  ["a replica whose clock is behind was said to pass calls over that it could not take yet", 12_584, 2],
 ];
 
 function episode(seed: number, replicas: number): Promise<SimVerdict> {

@@ -70,7 +70,6 @@ export class SimWorld {
     this.#people = new People({ time: this.time, store: this.store.rows, random: this.random, problem: (text) => this.#votingProblem(text) });
     const { time, random, barred } = this;
     this.callers = new Callers({ time, random, barred, problem, anyReplica: () => this.anyReplica() });
-    this.watch = new Watch(this.store, problem);
     this.#misfortunes = new Misfortunes(this);
     const world = {
       time,
@@ -86,6 +85,7 @@ export class SimWorld {
     };
     const names = Object.keys(tools);
     this.workers = [0, 1, 2, 3].map((n) => new SimWorker(`w${n}`, n === 2 ? names.slice(0, 3) : names, world));
+    this.watch = new Watch(this.store, this.workers, problem);
   }
 
   async run(options: SimOptions): Promise<SimVerdict> {
@@ -100,7 +100,7 @@ export class SimWorld {
     await this.#comeToRest();
     const { rows } = this.store;
     const trace = { store: rows, entries: this.entries, answers: this.callers.answers, stored: this.stored, endedAt: this.time.now() };
-    const broken = [...this.problems, ...brokenInSim({ ...trace, replicas: this.replicas, watch: this.watch })];
+    const broken = [...this.problems, ...brokenInSim({ ...trace, replicas: this.replicas })];
     const ends = tally([...rows.calls.values()].map(({ state }) => state));
     return { seed: options.seed, steps: this.time.steps, calls: rows.calls.size, ends, misfortunes: this.#misfortunes.counts, broken };
   }

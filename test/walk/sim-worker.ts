@@ -62,6 +62,11 @@ export class SimWorker {
     return this.#core !== undefined;
   }
 
+  /** Whether its handler has ended: such a lease waits for the answer to its result, and takes no slot here. */
+  hasEnded(callId: string, fence: number): boolean {
+    return this.#said.has(`${callId}#${fence}`);
+  }
+
   start(): void {
     const incarnation = ++this.#incarnation;
     this.#core = createWorkerCore({

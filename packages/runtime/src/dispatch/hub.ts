@@ -30,21 +30,9 @@ import {
 } from "./sharing.ts";
 import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
 import type { StoredCall } from "./stored-call.ts";
-import { reloaded, strayResult, takeUp } from "./take-up.ts";
+import { claimedAgain, reloaded, strayResult, takeUp } from "./take-up.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
-import type {
-  CapBook,
-  Clearance,
-  Cleared,
-  HubLimits,
-  HubOutput,
-  LiveCall,
-  Session,
-  Sharing,
-  ToolFacts,
-  WaitingLine,
-  WorkerIdentity,
-} from "./types.ts";
+import type { CapBook, Clearance, Cleared, HubLimits, HubOutput, LiveCall, Session, Sharing, ToolFacts, WaitingLine, WorkerIdentity } from "./types.ts";
 
 /**
  * Synchronous and deterministic: no clock, no chance, no promise; `now` is wall clock (ms since 1970) and never
@@ -245,6 +233,11 @@ export class Hub {
   /** An open call found in the ledger. Its worker, if it had one, gets a lease time to come back. */
   restore(row: Call, facts: ToolFacts, now: number): void {
     takeUp(this.#state, row, facts, now);
+  }
+
+  /** The row of a call that memory has still, as a claim brought it: another replica may have had its lease meanwhile. */
+  claimedAgain(row: Call): void {
+    claimedAgain(this.#state, row);
   }
 
   /** From now on other replicas have the same ledger: calls that wait are with nobody, and memory holds what this one works on. */

@@ -140,7 +140,8 @@ export function carryOver(state: HubState, old: LiveCall, now: LiveCall): void {
   const [before, after] = [old.live, now.live];
   if (after.lease === null || before.call.fence !== after.call.fence) return;
   now.live = {
-    call: { ...after.call, mayHaveRun: before.call.mayHaveRun || after.call.stopReason !== null },
+    // A fence that memory has only made up may be another's by now; then the row has changed hands, and says so.
+    call: { ...after.call, mayHaveRun: before.call.mayHaveRun || now.stored.mayHaveRun || after.call.stopReason !== null },
     lease: { ...after.lease, acceptedAt: before.lease?.acceptedAt ?? null },
   };
   if (old.invokedOn > 0) now.invokedOn = old.invokedOn;

@@ -42,6 +42,14 @@ export function takeUp(state: HubState, row: Call, facts: ToolFacts, now: number
   return entry;
 }
 
+/** Memory does not know that the lease was away: that another replica may have told its worker to start, only the row says. */
+export function claimedAgain(state: HubState, row: Call): void {
+  const entry = state.calls.get(callKey(row.tenant, row.callId));
+  if (entry === undefined || !row.mayHaveRun || entry.live.lease === null || entry.live.call.fence !== row.fence) return;
+  entry.live = { ...entry.live, call: { ...entry.live.call, mayHaveRun: true } };
+  entry.stored = { ...entry.stored, mayHaveRun: true };
+}
+
 /** The row as the ledger has it, after `reload`. */
 export function reloaded(state: HubState, row: Call | undefined, id: Pick<Call, "tenant" | "callId">, facts: ToolFacts, now: number): void {
   const old = state.calls.get(callKey(id.tenant, id.callId));

@@ -83,7 +83,7 @@ export interface SharedLedger extends Ledger {
    * that is frozen, whose tenant is suspended, that waits for its back-off, or that a cap holds back.
    */
   claim(query: ClaimQuery): Promise<Claimed>;
-  /** Takes one open call, unless a living replica has it; undefined when it is not to be had. */
+  /** Takes one open call, unless a living replica has it (here and below: a lease that comes from another replica counts as one whose handler may have run); undefined when it is not to be had. */
   claimOne(tenant: string, callId: string, replica: string): Promise<Call | undefined>;
   /**
    * Takes what nobody looks after: queued calls whose time is over (of nobody, of a dead replica, or of this one, which may have lost sight

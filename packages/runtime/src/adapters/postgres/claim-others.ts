@@ -17,7 +17,10 @@ const freeSql = `(c.replica IS NULL OR NOT ${livesSql("c.replica")})`;
 /** Also what is with the asking one: it may have lost sight of it. */
 const ownSql = `(c.replica = ? OR ${freeSql})`;
 
-const takeSql = `UPDATE calls AS c SET replica = ? FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
+/** Whether the worker was told to start, only the replica before knows: where a lease changes hands, it may have been. */
+const takeSql = `UPDATE calls AS c SET replica = ?, may_have_run =
+    CASE WHEN c.state IN ('dispatched', 'running') AND c.replica IS DISTINCT FROM ? THEN 1 ELSE c.may_have_run END
+  FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
   WHERE c.tenant = r.tenant AND c.call_id = r.call_id`;
 
 const readSql = `SELECT ${wholeCallColumns} FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
@@ -30,7 +33,7 @@ const namedJson = (calls: readonly Named[]): string =>
 async function take(tx: Db, replica: string, found: readonly Named[]): Promise<Call[]> {
   if (found.length === 0) return [];
   const names = namedJson(found);
-  await tx.run(takeSql, [replica, names]);
+  await tx.run(takeSql, [replica, replica, names]);
   return (await tx.rows(readSql, [names])).map(callOf);
 }
 

@@ -7,10 +7,16 @@ type Ports = Pick<ReplicaPorts, "hub" | "clock" | "factsFor" | "recoverStream">;
 /** @returns false when memory has it still: what it knows of it is on its way out */
 export async function takeUp(ports: Ports, row: Call): Promise<boolean> {
   const { hub, clock } = ports;
-  if (hub.find(row.tenant, row.callId) !== undefined) return false;
+  if (keptBy(hub, row)) return false;
   await ports.recoverStream(row);
   const facts = await ports.factsFor(row);
-  if (hub.find(row.tenant, row.callId) !== undefined) return false;
+  if (keptBy(hub, row)) return false;
   hub.restore(row, facts, clock.now());
+  return true;
+}
+
+function keptBy(hub: ReplicaPorts["hub"], row: Call): boolean {
+  if (hub.find(row.tenant, row.callId) === undefined) return false;
+  hub.claimedAgain(row);
   return true;
 }
