@@ -13,8 +13,8 @@ export class Watch {
   readonly #store: SharedStore;
   readonly #workers: readonly SimWorker[];
   readonly #problem: (text: string) => void;
-  /** By call: how many of its lane that came after it have gone to workers since it began to wait, while it could have gone. */
-  readonly #passedOver = new Map<string, number>();
+  /** By call: those of its lane that came after it and have gone to workers since it began to wait, while it could have gone. */
+  readonly #passedOver = new Map<string, Set<string>>();
   /** The most times that any call was. */
   mostPassedOver = 0;
   #seenLeases = 0;
@@ -67,10 +67,10 @@ export class Watch {
     this.#passedOver.delete(gone.callId);
     for (const row of before) {
       if (!this.#couldHaveGone(row, gone, now)) continue;
-      const times = (this.#passedOver.get(row.callId) ?? 0) + 1;
-      this.#passedOver.set(row.callId, times);
-      this.mostPassedOver = Math.max(this.mostPassedOver, times);
-      if (times === passedOverMax + 1) this.#problem(`${row.callId}: was passed over more than ${passedOverMax} times`);
+      const by = this.#passedOver.get(row.callId) ?? new Set();
+      this.#passedOver.set(row.callId, by.add(gone.callId));
+      this.mostPassedOver = Math.max(this.mostPassedOver, by.size);
+      if (by.size === passedOverMax + 1) this.#problem(`${row.callId}: was passed over by more than ${passedOverMax} that came after it`);
     }
   }
 
