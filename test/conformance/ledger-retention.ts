@@ -35,9 +35,9 @@ export function retentionCases(ledgerCase: LedgerCase): void {
       ] as const)
         await settled(ledger, callId, dayStart + at);
       await settled(ledger, "theirs", dayStart + 1_000, { tenant: "globex" });
-      expect(await ledger.trim("acme", dayStart + 4_000, 2)).toEqual({ calls: 2, deliveries: 0, more: true });
+      expect(await ledger.trim("acme", dayStart + 4_000, 2)).toEqual({ calls: 2, sessions: 0, deliveries: 0, more: true });
       expect(await left(ledger)).toEqual(["c3", "c4"]);
-      expect(await ledger.trim("acme", dayStart + 4_000, 2)).toEqual({ calls: 1, deliveries: 0, more: false });
+      expect(await ledger.trim("acme", dayStart + 4_000, 2)).toEqual({ calls: 1, sessions: 0, deliveries: 0, more: false });
       expect([await left(ledger), await left(ledger, "globex")]).toEqual([["c4"], ["theirs"]]);
     },
   );
@@ -144,7 +144,7 @@ export function retentionCases(ledgerCase: LedgerCase): void {
       op: "put_delivery",
       row: { ...newest, state: "delivered", attempts: 1, nextAt: null, endedAt: dayStart + 3_500, lastStatus: 200 },
     });
-    expect(await ledger.trim("acme", dayStart + 2_500, 10)).toEqual({ calls: 0, deliveries: 1, more: false });
+    expect(await ledger.trim("acme", dayStart + 2_500, 10)).toEqual({ calls: 0, sessions: 0, deliveries: 1, more: false });
     expect((await ledger.listDeliveries("acme", {}, 10)).items.map(({ deliveryId }) => deliveryId)).toEqual([
       newest.deliveryId,
       second.deliveryId,

@@ -1,5 +1,6 @@
 // The conformance suite of the ledger port: every adapter runs it, and passes all of it.
 import { afterEach, describe, test } from "vitest";
+import { agentCases } from "./ledger-agents.ts";
 import { approvalCases } from "./ledger-approvals.ts";
 import { auditCases } from "./ledger-audit.ts";
 import type { LedgerCase, OpenedLedger } from "./ledger-case.ts";
@@ -13,6 +14,7 @@ import { recordCases } from "./ledger-records.ts";
 import { registryCases } from "./ledger-registry.ts";
 import { resultCases } from "./ledger-results.ts";
 import { retentionCases } from "./ledger-retention.ts";
+import { sessionCases } from "./ledger-sessions.ts";
 import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
 import { workspaceCases } from "./ledger-workspace.ts";
@@ -46,6 +48,8 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("retention", () => retentionCases(ledgerCase));
     describe("usage", () => usageCases(ledgerCase));
     describe("limits", () => limitCases(ledgerCase));
+    describe("agents", () => agentCases(ledgerCase));
+    describe("sessions", () => sessionCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }

@@ -20,7 +20,7 @@ function setUp(calls: Record<string, number>, retentionMs = 7 * day) {
       const gone = Math.min(limit, calls[tenant] ?? 0);
       calls[tenant] = (calls[tenant] ?? 0) - gone;
       asked.push(`${tenant} before day ${before / day}: ${gone}`);
-      return { calls: gone, deliveries: 0, more: gone === limit };
+      return { calls: gone, sessions: 0, deliveries: 0, more: gone === limit };
     },
     wantedContent: async (tenant: string) => ({ files: new Set([`${tenant} file`]), packages: new Set<string>() }),
   };

@@ -8,7 +8,9 @@ import type { Grant, Key, Project, Tenant } from "../tenancy/types.ts";
 import type { Activation, Freeze, ListedVersion, ProjectTool, ToolPin, ToolQuery, ToolRecord, ToolStatus, ToolVersion } from "../registry/types.ts";
 import type { AuditDraft, AuditFilter, AuditRecord, AuditVerdict } from "./audit.ts";
 import type { Delivery, DueDelivery, Notice, Webhook } from "./webhooks.ts";
+import type { Page } from "./page.ts";
 import type { Trimmed, WantedContent } from "./retention.ts";
+import type { SessionGuard, SessionReads, SessionWrite } from "./sessions.ts";
 import type { WorkspaceFile, WorkspacePage, WorkspacePlace, WorkspaceQuery } from "./workspace.ts";
 
 /** Writes whose condition decides whether their unit happens at all; they stand first in a unit. */
@@ -89,7 +91,8 @@ export type GuardedWrite =
   /** Refused when a file is a folder of this path, or this path a folder of a file. */
   | { readonly op: "expect_workspace_room"; readonly place: WorkspacePlace }
   /** Refused when it would be one more than `filesMax` of its project. Takes the place of what the path named. */
-  | { readonly op: "put_workspace_file"; readonly row: WorkspaceFile; readonly filesMax: number };
+  | { readonly op: "put_workspace_file"; readonly row: WorkspaceFile; readonly filesMax: number }
+  | SessionGuard;
 
 /** Calls of one tool by one principal that were admitted (also if they ended since), by where or when. */
 export interface CallCount {
@@ -148,7 +151,8 @@ export type PlainWrite =
         readonly fence: number;
         readonly leaseExpiresAt: number;
       }[];
-    };
+    }
+  | SessionWrite;
 
 export type Write = GuardedWrite | PlainWrite;
 
@@ -164,11 +168,7 @@ export type CommitOutcome =
   /** Somebody was first: the guard of this write (index into `writes`) did not hold; nothing of the unit was written. */
   | { readonly applied: false; readonly write: number };
 
-export interface Page<T> {
-  readonly items: readonly T[];
-  /** Opaque; undefined on the last page. */
-  readonly next: string | undefined;
-}
+export type { Page };
 
 export interface CallFilter {
   readonly tenant: string;
@@ -210,7 +210,7 @@ export class LedgerUnavailable extends Error {
   override readonly name = "LedgerUnavailable";
 }
 
-export interface Ledger {
+export interface Ledger extends SessionReads {
   /** Units are applied in the order of these calls. Resolves after the fsync. Rejects with LedgerUnavailable. */
   commit(unit: Unit): Promise<CommitOutcome>;
   /** Writes what is waiting, lazy units included. */
@@ -296,7 +296,10 @@ export interface Ledger {
   /** Newest first. */
   listDeliveries(tenant: string, filter: { readonly webhookId?: string; readonly state?: Delivery["state"] }, limit: number, cursor?: string): Promise<Page<Delivery>>;
 
-  /** Removes calls of a tenant that settled before `before`, and webhook deliveries that are over; at most `limit` of each. Audit stays. */
+  /**
+   * Removes calls of a tenant that settled before `before`, sessions that ended before it, each with its children and with their calls, and
+   * webhook deliveries that are over; at most `limit` of each. A session's calls go with it, not before. Audit stays, and so do agents.
+   */
   trim(tenant: string, before: number, limit: number): Promise<Trimmed>;
   wantedContent(tenant: string): Promise<WantedContent>;
 

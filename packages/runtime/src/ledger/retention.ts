@@ -3,6 +3,8 @@
 export interface Trimmed {
   /** Ended calls that were removed, each with its attempts, events, approvals, stream and late results. */
   readonly calls: number;
+  /** Ended sessions, each with its history, inbox, events, journal and approvals. */
+  readonly sessions: number;
   /** Deliveries to webhooks that are over. */
   readonly deliveries: number;
   /** Whether there was more than it was allowed to remove at once. */

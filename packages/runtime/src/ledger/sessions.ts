@@ -1,8 +1,9 @@
 // What the ledger keeps of agents and sessions: the writes and reads that every store of them must have.
-import type { Approval } from "../policy/approval/types.ts";
 import type { Call } from "../call/types.ts";
+import type { Approval } from "../policy/approval/types.ts";
 import type { AgentChange, AgentRecord, AgentStatus, AgentVersion } from "../registry/agents/types.ts";
 import type { HistoryItem, HostEvent, InboxEntry, JournalRow, Session, SessionEvent, SessionState } from "../session/types.ts";
+import type { Page } from "./page.ts";
 
 /** Guards of a unit, like those of the ledger's port. */
 export type SessionGuard =
@@ -54,11 +55,6 @@ export interface SessionFilter {
   readonly principal?: string;
 }
 
-export interface SessionPage<T> {
-  readonly items: readonly T[];
-  readonly next: string | undefined;
-}
-
 export interface SessionClaim {
   readonly tenant: string;
   readonly sessionId: string;
@@ -73,14 +69,14 @@ export interface SessionReads {
   /** In the order in which they were published, without their specs' worth of work: whole all the same. */
   agentVersions(tenant: string, agent: string): Promise<readonly AgentVersion[]>;
   /** By name. */
-  listAgents(tenant: string, limit: number, cursor?: string): Promise<SessionPage<AgentRecord>>;
+  listAgents(tenant: string, limit: number, cursor?: string): Promise<Page<AgentRecord>>;
   /** Newest first. */
   agentChanges(tenant: string, agent: string, limit: number): Promise<readonly AgentChange[]>;
 
   session(tenant: string, sessionId: string): Promise<Session | undefined>;
   sessionByKey(tenant: string, project: string, idempotencyKey: string): Promise<Session | undefined>;
   /** Newest first (createdAt, then id); rows come without `snapshotJson`. */
-  listSessions(filter: SessionFilter, limit: number, cursor?: string): Promise<SessionPage<Session>>;
+  listSessions(filter: SessionFilter, limit: number, cursor?: string): Promise<Page<Session>>;
   /** By place, from `from` (inclusive). */
   history(tenant: string, sessionId: string, from: number, limit: number): Promise<readonly HistoryItem[]>;
   inbox(tenant: string, sessionId: string, afterSeq: number, limit: number): Promise<readonly InboxEntry[]>;

@@ -64,6 +64,8 @@ export type Wake =
   | { readonly type: "told"; readonly tenant: string; readonly callId: string }
   /** Something of its stream was kept. */
   | { readonly type: "said"; readonly tenant: string; readonly callId: string }
+  /** Something was put into its inbox, or it told something. */
+  | { readonly type: "session"; readonly tenant: string; readonly sessionId: string }
   /** Rules, tools, keys, grants, tenants, freezes or limits changed. */
   | { readonly type: "governance" }
   | { readonly type: "approvals" }

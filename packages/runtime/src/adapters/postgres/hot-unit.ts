@@ -27,6 +27,7 @@ function ofWrite(write: Write): readonly string[] | undefined {
       return write.leases.map(callKey);
     case "append_audit":
     case "add_usage":
+    case "put_host_event":
       return [];
     default:
       return undefined;

@@ -15,6 +15,7 @@ import {
   type Unit,
 } from "../../ledger/port.ts";
 import type { Beat, ClaimQuery, SharedLedger, Wake } from "../../ledger/shared.ts";
+import { atMost, SessionLedger, type StoredSessions } from "../../ledger/session-reads.ts";
 import type { DeliveryState } from "../../ledger/webhooks.ts";
 import type { WorkspacePlace, WorkspaceQuery } from "../../ledger/workspace.ts";
 import type { ToolQuery } from "../../registry/types.ts";
@@ -22,6 +23,7 @@ import type { UsageQuery } from "../../schedule/types.ts";
 import { Anchor } from "../sqlite/anchor.ts";
 import { hmacWith } from "../sqlite/audit-key.ts";
 import { planUnit } from "../sqlite/unit-plan.ts";
+import { agentReads } from "./agent-store.ts";
 import { approvalReads } from "./approval-reads.ts";
 import { AuditLane } from "./audit-lane.ts";
 import { auditLister } from "./audit-list.ts";
@@ -40,6 +42,7 @@ import { policyReads } from "./policy-reads.ts";
 import { ReadPool } from "./pool.ts";
 import { registryReads } from "./registry-reads.ts";
 import { retention } from "./retention.ts";
+import { sessionReads } from "./session-store.ts";
 import { asLedgerError } from "./store-errors.ts";
 import { streamReads } from "./stream-store.ts";
 import { tenancyReads } from "./tenancy-reads.ts";
@@ -80,16 +83,10 @@ export interface PostgresLedgerOptions {
 /** Units per transaction: more would make the first of them wait for the last without saving a measurable part of the fsync. */
 const batchUnitsMax = 256;
 const waitingUnitsMax = 50_000;
-const rowsPerReadMax = 1_000;
 const readConnections = 6;
 const doubtMs = 5_000;
 const probeWakesMs = 15_000;
 const probeWakesMsMax = 5_000;
-
-function atMost(limit: number): number {
-  if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`a limit is a whole number from 1, not ${limit}`);
-  return Math.min(limit, rowsPerReadMax);
-}
 
 /** Everything that works on one database. */
 function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedgerOptions) {
@@ -139,6 +136,7 @@ function readsOf(pool: ReadPool) {
     approvals: approvalReads(pool),
     streams: streamReads(pool),
     workspaces: workspaceReads(pool),
+    sessions: { ...agentReads(pool), ...sessionReads(pool) } satisfies StoredSessions,
     retention: retention(pool),
     limits: limitReads(pool),
     usage: usageReads(pool),
@@ -156,12 +154,13 @@ function wakeLine({ url, lane, onError, probeWakesEveryMs }: PostgresLedgerOptio
   return new WakeLine({ url, name: `signalbox wakes ${lane}`.slice(0, 60), onError: onError ?? (() => undefined), probeEveryMs, probeMsMax });
 }
 
-export class PostgresLedger implements SharedLedger {
+export class PostgresLedger extends SessionLedger implements SharedLedger {
   readonly #parts: ReturnType<typeof assemble>;
   readonly #wakes: WakeLine;
   #closing: Promise<void> | undefined;
 
   private constructor(parts: ReturnType<typeof assemble>, wakes: WakeLine) {
+    super();
     this.#parts = parts;
     this.#wakes = wakes;
   }
@@ -227,6 +226,10 @@ export class PostgresLedger implements SharedLedger {
     } catch (error) {
       throw asLedgerError(error);
     }
+  }
+
+  protected override ask<T>(look: (stored: StoredSessions) => T | Promise<T>): Promise<T> {
+    return this.#read(async () => look(this.#parts.sessions));
   }
 
   /** Through the connection that writes: a server that has become read-only does not pass. */

@@ -19,7 +19,7 @@ const placingColumns: readonly RecordColumn[] = [
   { name: "first_tag", type: "double precision" },
 ];
 
-const numberedTables: readonly CarriedTable[] = ["activations", "notices"];
+const numberedTables: readonly CarriedTable[] = ["activations", "notices", "agent_changes"];
 
 // Who comes next takes turns with those who wait, as if all had come here: the clock stands at the first of them, and each
 // tenant's share goes on behind its last.

@@ -7,6 +7,7 @@ import { callTables } from "./schema/calls.ts";
 import { fleetTables } from "./schema/fleet.ts";
 import { governanceTables } from "./schema/governance.ts";
 import { registryTables } from "./schema/registry.ts";
+import { sessionTables } from "./schema/sessions.ts";
 import { tenancyTables } from "./schema/tenancy.ts";
 import { usageTables } from "./schema/usage.ts";
 import { workspaceTables } from "./schema/workspaces.ts";
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
       ...fleetTables,
     ],
   },
+  { version: 2, compatibleFrom: 1, statements: [...sessionTables] },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

@@ -5,6 +5,7 @@ import type { UsageDelta } from "../../schedule/types.ts";
 import type { EventRange } from "../sqlite/unit-plan.ts";
 import type { AuditLane, Moves } from "./audit-lane.ts";
 import type { Db } from "./db.ts";
+import { isSessionAppend, writeAppends, type SessionAppend } from "./session-writes.ts";
 import { eventRecords, insertEventsSql } from "./trail-writes.ts";
 import { addUsage } from "./usage-store.ts";
 
@@ -41,6 +42,7 @@ export class Gathered {
   #events: EventRange[] = [];
   #audit: AuditDraft[] = [];
   #usage: UsageDelta[] = [];
+  #appends: SessionAppend[] = [];
   #governs = false;
   #eventsWritten = 0;
   #moved: Moves = new Map();
@@ -55,6 +57,7 @@ export class Gathered {
     if (isGoverning(write.op)) this.#governs = true;
     if (write.op === "append_audit") this.#audit.push(write.draft);
     else if (write.op === "add_usage") this.#usage.push(write.row);
+    else if (isSessionAppend(write)) this.#appends.push(write);
     else return write.op === "append_event";
     return true;
   }
@@ -65,20 +68,22 @@ export class Gathered {
 
   /** What was taken and is not written yet, as a state to come back to. */
   mark() {
-    return { events: this.#events.length, audit: this.#audit.length, usage: this.#usage.length, governs: this.#governs, moved: this.#moved };
+    const [events, audit, usage, appends] = [this.#events.length, this.#audit.length, this.#usage.length, this.#appends.length];
+    return { events, audit, usage, appends, governs: this.#governs, moved: this.#moved };
   }
 
   undoTo(mark: ReturnType<Gathered["mark"]>): void {
     this.#events.length = Math.min(mark.events, this.#events.length);
     this.#audit.length = Math.min(mark.audit, this.#audit.length);
     this.#usage.length = Math.min(mark.usage, this.#usage.length);
+    this.#appends.length = Math.min(mark.appends, this.#appends.length);
     this.#governs = mark.governs;
     this.#moved = mark.moved;
   }
 
   async write(): Promise<void> {
-    const [events, audit, usage, governs] = [this.#events, this.#audit, this.#usage, this.#governs];
-    [this.#events, this.#audit, this.#usage, this.#governs] = [[], [], [], false];
+    const [events, audit, usage, appends, governs] = [this.#events, this.#audit, this.#usage, this.#appends, this.#governs];
+    [this.#events, this.#audit, this.#usage, this.#appends, this.#governs] = [[], [], [], [], false];
     const sent: Promise<unknown>[] = [];
     if (events.length > 0) {
       const records = eventRecords(events, this.#eventsWritten);
@@ -87,7 +92,7 @@ export class Gathered {
     }
     if (audit.length > 0) sent.push(this.#lane.append(this.tx, audit, this.#moved).then((moved) => (this.#moved = moved)));
     if (governs) sent.push(this.tx.run("UPDATE revision SET revision = revision + 1"));
-    sent.push(addUsage(this.tx, usage));
+    sent.push(addUsage(this.tx, usage), writeAppends(this.tx, appends));
     await Promise.all(sent);
   }
 

@@ -1,6 +1,7 @@
 // What a unit needs to itself until its commit: with several writers a guard that looks at other rows is only true while nobody else changes them.
 import type { Unit, Write } from "../../ledger/port.ts";
 import type { Db } from "./db.ts";
+import { holdSessions } from "./session-locks.ts";
 
 function lockOf(write: Write): readonly string[] | undefined {
   switch (write.op) {
@@ -42,4 +43,5 @@ const takeSql = `SELECT pg_advisory_xact_lock(key) FROM (
 export async function takeLocks(tx: Db, units: readonly Unit[]): Promise<void> {
   const names = units.flatMap(locksOf);
   if (names.length > 0) await tx.rows(takeSql, [names]);
+  await holdSessions(tx, units);
 }

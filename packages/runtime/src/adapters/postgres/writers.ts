@@ -1,6 +1,7 @@
 // Applies one unit inside a transaction that is open already: guards first, then the rest.
 import type { CommitOutcome, Write } from "../../ledger/port.ts";
 import type { PlannedUnit } from "../sqlite/unit-plan.ts";
+import { agentWriters } from "./agent-store.ts";
 import { approvalWriters } from "./approval-writes.ts";
 import { countWriters } from "./call-counts.ts";
 import { callWriters, type CallWriteOptions } from "./call-writes.ts";
@@ -8,6 +9,7 @@ import type { Db } from "./db.ts";
 import { limitWriters } from "./limit-store.ts";
 import { policyWriters } from "./policy-writes.ts";
 import { registryWriters } from "./registry-writes.ts";
+import { sessionWriters, type SessionAppend } from "./session-writes.ts";
 import { streamWriters } from "./stream-store.ts";
 import { tenancyWriters } from "./tenancy-writes.ts";
 import type { Gathered } from "./transaction.ts";
@@ -17,7 +19,7 @@ import { workspaceWriters } from "./workspace-store.ts";
 import type { WritersOf } from "./writers-of.ts";
 
 /** Written once for the whole transaction, see {@link Gathered}. */
-type GatheredOp = "append_event" | "append_audit" | "add_usage";
+type GatheredOp = "append_event" | "append_audit" | "add_usage" | SessionAppend["op"];
 type Apply = (tx: Db, write: Write, unit: PlannedUnit) => Promise<boolean>;
 
 export interface UnitWriter {
@@ -45,6 +47,8 @@ export function unitWriter(options: CallWriteOptions): UnitWriter {
     ...webhookWriters,
     ...limitWriters,
     ...workspaceWriters,
+    ...agentWriters,
+    ...sessionWriters,
   };
   const writerOf = (op: Write["op"]): Apply => {
     const writer = (writers as Readonly<Record<string, Apply>>)[op];

@@ -7,7 +7,7 @@ import { pendingSql } from "./governance-schema.ts";
 import { conditions, pageOf } from "./paging.ts";
 import { rowReader, type Prepared } from "./reads.ts";
 
-const listedApproval = approvalColumns.map(({ name }) => (name === "args_json" ? `'' AS ${name}` : name)).join(", ");
+export const listedApproval = approvalColumns.map(({ name }) => (name === "args_json" ? `'' AS ${name}` : name)).join(", ");
 
 export function approvalReads(prepared: Prepared) {
   const rows = rowReader(prepared);

@@ -14,10 +14,12 @@ import {
   type PolicyFilter,
   type Unit,
 } from "../../ledger/port.ts";
+import { atMost, SessionLedger, type StoredSessions } from "../../ledger/session-reads.ts";
 import type { DeliveryState } from "../../ledger/webhooks.ts";
 import type { WorkspacePlace, WorkspaceQuery } from "../../ledger/workspace.ts";
 import type { ToolQuery } from "../../registry/types.ts";
 import type { UsageQuery } from "../../schedule/types.ts";
+import { agentReads } from "./agent-store.ts";
 import { approvalReads } from "./approval-reads.ts";
 import { Anchor, anchorPathOf, readAnchor } from "./anchor.ts";
 import { hmacWith } from "./audit-key.ts";
@@ -33,6 +35,7 @@ import { policyReads } from "./policy-reads.ts";
 import { callReads, statementCache, tenancyReads } from "./reads.ts";
 import { trimmer, wantedContent } from "./retention.ts";
 import { registryReads } from "./registry-reads.ts";
+import { sessionLeases, sessionReads } from "./session-store.ts";
 import { trailReads } from "./trail-reads.ts";
 import { asLedgerError } from "./store-errors.ts";
 import { streamReads } from "./stream-store.ts";
@@ -64,12 +67,6 @@ export interface SqliteLedgerOptions {
 /** Units per transaction: more would make the first of them wait for the last without saving a measurable part of the fsync. */
 const groupUnitsMax = 256;
 const waitingUnitsMax = 50_000;
-const rowsPerReadMax = 1_000;
-
-function atMost(limit: number): number {
-  if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`a limit is a whole number from 1, not ${limit}`);
-  return Math.min(limit, rowsPerReadMax);
-}
 
 function prober(db: DatabaseSync, now: () => number) {
   const write = db.prepare(
@@ -141,6 +138,7 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
     approvals: approvalReads(prepared),
     streams: streamReads(prepared),
     workspaces: workspaceReads(prepared),
+    sessions: { ...agentReads(prepared), ...sessionReads(prepared), ...sessionLeases(db) } satisfies StoredSessions,
     trim: trimmer(db, prepared),
     wantedContent: (tenant: string) => wantedContent(prepared, tenant),
     limits: limitReads(prepared),
@@ -151,13 +149,14 @@ function assemble(db: DatabaseSync, hmac: Hmac, options: SqliteLedgerOptions) {
   };
 }
 
-export class SqliteLedger implements Ledger {
+export class SqliteLedger extends SessionLedger implements Ledger {
   readonly #database: OpenDatabase;
   readonly #parts: ReturnType<typeof assemble>;
   #closing: Promise<void> | undefined;
 
   /** @throws LedgerUnavailable when the folder is in use, cannot be written, or holds a newer schema */
   constructor(options: SqliteLedgerOptions) {
+    super();
     const hmac = hmacWith(options.auditKey);
     this.#database = openDatabase(options.path, options.now(), options.databaseBytesMax);
     try {
@@ -206,13 +205,17 @@ export class SqliteLedger implements Ledger {
   }
 
   /** Runs what reads; a failing store and a closed one look the same to the caller. */
-  async #read<T>(read: () => T): Promise<Awaited<T>> {
+  async #read<T>(read: () => T | Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new LedgerUnavailable("The ledger is closed.");
     try {
       return await read();
     } catch (error) {
       throw asLedgerError(error);
     }
+  }
+
+  protected override ask<T>(look: (stored: StoredSessions) => T | Promise<T>): Promise<T> {
+    return this.#read(() => look(this.#parts.sessions));
   }
 
   probe() {

@@ -205,7 +205,7 @@ test("a second start finds the newest schema and changes nothing", async () => {
     await ledger.close();
   }
   const db = new DatabaseSync(path);
-  expect(db.prepare("SELECT value FROM meta WHERE name = 'schema_version'").get()?.["value"]).toBe("6");
+  expect(db.prepare("SELECT value FROM meta WHERE name = 'schema_version'").get()?.["value"]).toBe("7");
   db.close();
 });
 

@@ -30,7 +30,8 @@ export function statementCache(db: DatabaseSync): Prepared {
   };
 }
 
-const wholeCall = `${callColumns.map(({ name }) => `c.${name}`).join(", ")}, b.bytes AS blob FROM calls AS c
+/** With `c` for the call. */
+export const wholeCall = `${callColumns.map(({ name }) => `c.${name}`).join(", ")}, b.bytes AS blob FROM calls AS c
     LEFT JOIN blobs AS b ON c.output_json IS NULL AND b.tenant = c.tenant AND b.hash = c.output_hash`;
 
 export function callOf(row: SqlRow): Call {

@@ -21,6 +21,7 @@ import { namedSeqMax } from "./event-text.ts";
 import { governanceStatements } from "./governance-schema.ts";
 import { meteringStatements } from "./metering-schema.ts";
 import { retryStatements } from "./retry-schema.ts";
+import { sessionStatements } from "./session-schema.ts";
 import { boxStatements } from "./stream-schema.ts";
 import { tenancyStatements } from "./tenancy-schema.ts";
 import { workspaceStatements } from "./workspace-schema.ts";
@@ -339,6 +340,7 @@ export const migrations: readonly Migration[] = [
   { version: 4, statements: workspaceStatements },
   { version: 5, statements: [...tenancyStatements, ...meteringStatements, ...cacheStatements] },
   { version: 6, statements: [...retryStatements] },
+  { version: 7, statements: [...sessionStatements] },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

@@ -3,6 +3,7 @@ import { isTerminal, type Attempt, type Call, type CallEvent } from "../../call/
 import type { GuardedWrite, Unit, Write } from "../../ledger/port.ts";
 import { tellsAttempt } from "./attempt-of.ts";
 import { eventText } from "./event-text.ts";
+import { sessionSteps, type SessionStep } from "./session-plan.ts";
 
 /** What a unit adds to one call's stream: one row of `events`. */
 export interface EventRange {
@@ -23,6 +24,8 @@ export interface PlannedUnit extends Unit {
   readonly ranges: readonly EventRange[];
   /** The end of the lease under which the unit settles its call, where the settled row tells all of it: it gets no row of its own. */
   readonly toldByRow: Attempt | undefined;
+  /** One for each session whose row the unit writes. */
+  readonly steps: readonly SessionStep[];
 }
 
 type PlainOp = Exclude<Write["op"], GuardedWrite["op"]>;
@@ -52,6 +55,19 @@ const isGuard: { readonly [Op in Write["op"]]: Op extends PlainOp ? false : true
   expect_workspace_file: true,
   expect_workspace_room: true,
   put_workspace_file: true,
+  insert_agent_version: true,
+  set_agent_status: true,
+  deploy_agent: true,
+  archive_agent: true,
+  insert_session: true,
+  update_session: true,
+  put_inbox: true,
+  claim_effect: true,
+  complete_effect: true,
+  append_agent_change: false,
+  append_history: false,
+  append_session_event: false,
+  put_host_event: false,
   remove_workspace_file: false,
   store_vote: false,
   append_notice: false,
@@ -91,7 +107,7 @@ export function planUnit(unit: Unit): PlannedUnit {
   const first = writes[0];
   const toldByRow =
     ended !== undefined && first?.op === "update_call" && tellsAttempt(first.row, ended) ? ended : undefined;
-  return { writes, guards, ranges, toldByRow, ...(unit.lazy === true ? { lazy: true } : {}) };
+  return { writes, guards, ranges, toldByRow, steps: sessionSteps(writes), ...(unit.lazy === true ? { lazy: true } : {}) };
 }
 
 /** The events that a unit tells of a call. */

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { AuditDraft } from "../../ledger/audit.ts";
 import type { CommitOutcome, Write } from "../../ledger/port.ts";
+import { agentWriters } from "./agent-store.ts";
 import { approvalWriters } from "./approval-writes.ts";
 import { countWriters } from "./call-counts.ts";
 import { callWriters } from "./call-writes.ts";
@@ -12,6 +13,7 @@ import { policyWriters } from "./policy-writes.ts";
 import { statementCache } from "./reads.ts";
 import { tenancyWriters } from "./record-writes.ts";
 import { choiceWriters, versionWriters } from "./registry-writes.ts";
+import { sessionWriters } from "./session-writes.ts";
 import { eventWriter, trailWriters } from "./trail-writes.ts";
 import type { PlannedUnit } from "./unit-plan.ts";
 import type { UsageAdder } from "./usage-store.ts";
@@ -55,6 +57,8 @@ export function unitWriter(
     ...streamWriters(db),
     ...workspaceWriters(db),
     ...limitWriters(db),
+    ...agentWriters(db),
+    ...sessionWriters(db),
     // Gathered too, till the end of the transaction.
     add_usage: ({ row }) => {
       usage.add(row);

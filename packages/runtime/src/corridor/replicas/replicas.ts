@@ -206,6 +206,8 @@ export class Replicas implements Companions {
         return this.#ports.streamSaid(wake.tenant, wake.callId);
       case "governance":
         return this.#beatAgain();
+      case "session":
+        return; // Whoever drives sessions listens by itself.
       case "approvals":
       case "notices":
       case "lost":
