@@ -139,6 +139,8 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
     const recovered = await runtime.recover();
     if (recovered > 0) log.info({ calls: recovered }, "open calls were found in the ledger and go on");
     await takeFolders(runtime, store, options, log);
+    // Behind the folders, which may bring such tools, and without holding up the doors.
+    void runtime.warnOfUnaskable();
     const parts = await openDoors(runtime, options, typeof tls === "object" ? tls : undefined, log);
     grpcAddress = opened.advertised ?? hostPort(options.host, parts.grpc.port);
     const builtins = serveBuiltins(runtime.driver, opened.name, { ledger, store, now: () => clock.now() });

@@ -3,6 +3,7 @@ import type { CallState } from "./call/types.ts";
 import { callStates, isTerminal } from "./call/types.ts";
 import type { AdminPorts } from "./corridor/admin.ts";
 import { admitWorker } from "./corridor/authenticate.ts";
+import { warnOfUnaskable } from "./corridor/askable.ts";
 import { Approvals } from "./corridor/approvals.ts";
 import { argsOf } from "./corridor/args.ts";
 import { Catalog } from "./corridor/catalog.ts";
@@ -78,6 +79,8 @@ export interface Runtime {
   admitWorker(key: string): Promise<Principal>;
   /** Takes rules, freezes and the open calls of the ledger into memory; before any door opens. */
   recover(): Promise<number>;
+  /** Tells the log of unsafe tools that nobody can be asked about. */
+  warnOfUnaskable(): Promise<void>;
   /** No new work; waits at most `ms` for what workers hold; wakes everybody who waits. `elsewhere`: Work doors of other replicas. */
   drain(ms: number): Promise<{ readonly idle: boolean }>;
   /** Ends timers, streams and deliveries; the ledger can be closed then. */
@@ -157,6 +160,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
       retention?.start();
       return open;
     },
+    warnOfUnaskable: () => warnOfUnaskable(parts, log),
     ...endings({ driver, streams, approvals, webhooks, leaving, retention, replicas }),
   };
 }

@@ -1,6 +1,7 @@
 // Publishing a policy: the document read and checked against the tools there are, stored once and for ever, and put in force.
 import { SignalboxError } from "@signalbox/protocol";
 import type { Problem } from "../document/problems.ts";
+import { lackOf, lackText } from "../policy/answerers.ts";
 import { policyBounds } from "../policy/bounds.ts";
 import { policyDigest, readPolicy, type PolicyOutcome } from "../policy/document.ts";
 import { lintPlaces, lintShadows, lintTools, toolsHit } from "../policy/lints.ts";
@@ -8,6 +9,7 @@ import type { Policy, PolicyVersion, StoredPolicy } from "../policy/types.ts";
 import type { PublishedPolicy } from "../service-governance.ts";
 import { platformTenant, type Asked, type Project } from "../tenancy/types.ts";
 import { act } from "./admin.ts";
+import { answerersOf, askHint } from "./askable.ts";
 import { storable } from "./invoke.ts";
 import { byNumber, versionOf, versionsOf, type PolicyPorts } from "./policy-admin.ts";
 import { knownTools, type KnownTools } from "./policy-admin-tools.ts";
@@ -117,6 +119,9 @@ async function warningsOf(ports: PolicyPorts, row: StoredPolicy, tools: KnownToo
     });
   if (row.level === "project" || match.environments.length > 0)
     warnings.push(...lintPlaces(row, await projectsFor(ports, tenant)));
+  // The platform's rules ask the people of each tenant.
+  const lack = row.approval === null || row.mode !== "enforce" || tenant === platformTenant ? undefined : lackOf(row.approval, await answerersOf(ports, tenant));
+  if (lack !== undefined) warnings.push({ path: "spec.then.approval.route", message: lackText(lack), hint: askHint });
   const current = ports.policies.current();
   if (!current.ok)
     return [...warnings, { path: "", message: `was not held against other policies: ${current.failure}` }];

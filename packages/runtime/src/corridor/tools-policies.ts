@@ -49,16 +49,20 @@ function unpublished(set: PolicySet, { tenant, spec }: ToolVersion): readonly Pr
 
 function misfits(set: PolicySet, row: ToolVersion): readonly Problem[] {
   const shape = inputShape(row.spec.input);
-  const attached = new Set(row.spec.defaultPolicies.map((reference) => set.find({ tenant: row.tenant, reference })));
   const warnings: Problem[] = [];
   let looked = 0;
-  for (const policy of set.versions()) {
-    if (policy.when === null || !(attached.has(policy) || speaksFor(policy, row)) || !matchesTool(policy, row.tool))
-      continue;
+  for (const policy of rulesFor(set, row)) {
+    if (policy.when === null) continue;
     if (++looked > rulesCheckedMax || warnings.length >= warningsMax) break;
     warnings.push(...misfitOf(policy, shape));
   }
   return warnings.slice(0, warningsMax);
+}
+
+/** The rules that calls of this version may meet in its own tenant. */
+export function* rulesFor(set: PolicySet, row: ToolVersion): Generator<PolicyVersion> {
+  const attached = new Set(row.spec.defaultPolicies.map((reference) => set.find({ tenant: row.tenant, reference })));
+  for (const policy of set.versions()) if ((attached.has(policy) || speaksFor(policy, row)) && matchesTool(policy, row.tool)) yield policy;
 }
 
 /** Whether the rule is in force for a tool's calls by its level; calls of a platform's tool meet their own tenants' rules, which are not looked at here. */

@@ -83,8 +83,11 @@ describe("registering", () => {
     expect(await placesOf(manifest({ spec: { trust: "first_party" } }))).toEqual(["spec.trust"]);
   });
 
+  const judge = { label: "judge", principal: "user:judge", scopes: ["approvals:decide"], roles: ["finance"] } as const;
+
   test("policies that it names must be in force; once published, that they are withdrawn later is no news", async () => {
     const office = asked({ name: "user:own", scopes: new Set(["policies:write"]) });
+    await corridor.service.createKey(asked({ scopes: new Set(["*"]) }), judge);
     const spec = { default_policies: ["ask"] };
     expect(await refusal(register({ spec }))).toMatchObject({
       code: "invalid_input",
@@ -100,6 +103,7 @@ describe("registering", () => {
   test("a rule in force that the new version does not fit is told", async () => {
     await register();
     const office = asked({ name: "user:own", scopes: new Set(["policies:write"]) });
+    await corridor.service.createKey(asked({ scopes: new Set(["*"]) }), judge);
     const spec = { match: { tools: ["pay"] }, when: "args.amount > 1000.0" };
     await corridor.service.publishPolicy(office, paper({ name: "limit", spec }), {});
     const input = { type: "object", properties: { amount: { type: "string" } }, required: ["amount"] };

@@ -8,6 +8,7 @@ import type { Page } from "../ledger/port.ts";
 import type { Asked, Service, ToolView } from "../service.ts";
 import { platformTenant } from "../tenancy/types.ts";
 import { act, type AdminPorts } from "./admin.ts";
+import { answerersOf, unaskable } from "./askable.ts";
 import { unresolvedError } from "./catalog-errors.ts";
 import { packageFor } from "./files-packages.ts";
 import { storable } from "./invoke.ts";
@@ -88,7 +89,8 @@ export async function registerTool(
   // What is published already is no news, even where a policy that it names has been withdrawn since.
   const before = await storable(ports.ledger.toolVersion(principal.tenant, tool, version));
   if (before === undefined) {
-    const warnings = [...told, ...checkPolicies(ports.policies, row).map(warningText)];
+    const unasked = unaskable(ports, row, await answerersOf(ports, row.tenant));
+    const warnings = [...told, ...checkPolicies(ports.policies, row).map(warningText), ...unasked];
     const activate = options.activate ?? (await isFirst(ports, principal.tenant, tool));
     const details = { activated: activate, ...(packageDigest === null ? {} : { package_digest: packageDigest }) };
     const facts = { tool, version, manifestDigest: digest };
