@@ -21,13 +21,18 @@ const asked: Readonly<Record<string, readonly number[]>> = {
 
 const named = ["F6a", "F6b", "F7a", "F7b", "report 045", "report 047", "report 053", "report 054", "report 213"];
 const outages = [12, 14, 20, 50, 55, 56, 58, 64, 65, 176, 177, 195, 199].map((one) => `report ${String(one).padStart(3, "0")}`);
+const turns = [
+  ...[1, 3, 5, 6, 8, 11, 12, 13, 16].map((one) => `A${one}`),
+  ...["wrong id", "wrong type", "after Done", "fuzz", "replay", "every point"].map((one) => `turn ${one}`),
+  ...[1, 2, 7, 16, 128, 131, 132, 133, 135].map((one) => `report ${String(one).padStart(3, "0")}`),
+];
 const worst = [2, 3, 6, 7, 8, 9, 10].map((one) => `worst thing ${one}`);
 
 test("every case has a place, and nothing else has", () => {
   const ids = Object.entries(asked).flatMap(([kind, numbers]) =>
     numbers.map((one) => `${kind}${String(one).padStart(2, "0")}`),
   );
-  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst]);
+  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst, ...turns]);
 });
 
 test.each(Object.entries(cases))("%s is where it is said to be", (_id, places) => {

@@ -1,5 +1,6 @@
 // Which tests stand for which cases of the specification and which reports of others: id → files and parts of titles.
 import { outageCases } from "./outages.ts";
+import { turnCases } from "./turns.ts";
 
 /** A file, and a part of the title of the test in it. */
 export type Place = readonly [file: string, title: string];
@@ -186,4 +187,5 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
     ["packages/runtime/src/call/retry-after.test.ts", "report 213: %s is a wait"],
   ],
   ...outageCases,
+  ...turnCases,
 };

@@ -1,7 +1,7 @@
 // Which parts of an answer become history: all that a provider will take back.
 import type { AssistantPart } from "../types.ts";
 
-/** A whole answer, without what says nothing: providers refuse empty texts. Arguments that were left out are empty ones. */
+/** A whole answer, without what says nothing: providers refuse blank texts. Arguments that were left out are empty ones. */
 export function keptParts(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   return parts.filter(speaks).map((part) => {
     if (part.type !== "tool_call") return part;
@@ -10,7 +10,7 @@ export function keptParts(parts: readonly AssistantPart[]): readonly AssistantPa
 }
 
 function speaks(part: AssistantPart): boolean {
-  return part.type === "tool_call" || part.text !== "" || part.metadata !== undefined;
+  return part.type === "tool_call" || part.text.trim() !== "" || part.metadata !== undefined;
 }
 
 /** Of an answer that broke off: its text. Its calls were never whole, and half a thought has no signature. */

@@ -121,7 +121,7 @@ export class TurnMachine {
       case "Broken":
         // Calls that were handed out may have run; those that wait for a budget have not.
         this.#closeCalls(pending.type === "RunTools" ? unknownResult : cancelledResult);
-        return this.#end("failed", { code: response.code, message: response.message });
+        return this.#end("failed", { code: response.code, message: cutText(response.message) });
     }
   }
 

@@ -34,8 +34,9 @@ function isWhole(response: Response, request: Request): boolean {
 /** Exactly one result for each call, under its own id, in whatever order. */
 function isRan(response: Extract<Response, { readonly type: "ToolsRan" }>, calls: readonly PreparedCall[]): boolean {
   const { results, settled, cancelled, stop } = response;
-  if (!isList(results) || results.length !== calls.length || !isList(settled)) return false;
-  const indexes = new Set(results.map((result) => result?.index));
+  if (!isList(results) || results.length !== calls.length || !results.every(isFields) || !isList(settled)) return false;
+  if (![...results.map(({ index }) => index), ...settled].every(Number.isSafeInteger)) return false;
+  const indexes = new Set(results.map(({ index }) => index));
   if (indexes.size !== calls.length) return false;
   const told = results.every(
     (result) =>

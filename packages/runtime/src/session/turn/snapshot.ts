@@ -127,7 +127,8 @@ function isState(value: Fields): value is Fields & TurnState {
   const waits = isFields(pending) && pending["id"] === value["requests"] && isPending(pending);
   const over =
     pending === null && isFields(ending) && isFields(ending["reason"]) && typeof ending["told"] === "boolean";
-  return numbers && counts && Array.isArray(value["emits"]) && (over || (waits && ending === null));
+  const told = (value["reported"] as number) <= (value["historyLength"] as number);
+  return numbers && told && counts && Array.isArray(value["emits"]) && (over || (waits && ending === null));
 }
 
 function isPending({ type, when, limit, before }: Fields): boolean {
