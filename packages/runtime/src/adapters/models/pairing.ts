@@ -1,4 +1,5 @@
 // Says whether a history may be sent to a provider: every call with its result right behind it, in order.
+import type { ModelOutcome } from "../../session/model.ts";
 import type { AssistantPart, HistoryItem } from "../../session/types.ts";
 
 type CallPart = Extract<AssistantPart, { type: "tool_call" }>;
@@ -36,4 +37,11 @@ function resultsProblem(item: HistoryItem, before: HistoryItem | undefined): str
   if (item.type !== "results") return undefined;
   const calls = before?.type === "assistant" ? callsOf(before.parts).length : 0;
   return calls === 0 ? `has ${item.results.length} results that no call stands before` : undefined;
+}
+
+/** What a strict provider would say of such a history, without asking it; undefined = it may be asked. */
+export function refusedBefore(history: readonly HistoryItem[]): ModelOutcome | undefined {
+  const message = pairingProblem(history);
+  if (message === undefined) return undefined;
+  return { ok: false, code: "refused_request", message, retryAfterMs: null, parts: [], usage: { inputTokens: 0, outputTokens: 0 } };
 }

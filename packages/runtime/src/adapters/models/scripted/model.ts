@@ -3,6 +3,7 @@ import type { Clock } from "../../../corridor/ports.ts";
 import type { Model, ModelDelta, ModelOutcome, ModelRequest, ModelUsage } from "../../../session/model.ts";
 import type { AssistantPart, HistoryItem } from "../../../session/types.ts";
 import { pairingProblem } from "../pairing.ts";
+import { roughUsage } from "../usage.ts";
 import { choose, toldBy } from "./choose.ts";
 import { fillText, fillValue, type Told } from "./templates.ts";
 import type { ScriptedCompletion, Scripts } from "./types.ts";
@@ -24,7 +25,6 @@ export interface ScriptedOptions {
 }
 
 const nothing: ModelUsage = { inputTokens: 0, outputTokens: 0 };
-const charsPerToken = 4;
 
 export function scriptedModel({ scripts, clock, onRequest }: ScriptedOptions): Model {
   return {
@@ -47,7 +47,7 @@ export function scriptedModel({ scripts, clock, onRequest }: ScriptedOptions): M
 function play(completion: ScriptedCompletion, request: ModelRequest, told: Told, signal: AbortSignal, onDelta: (delta: ModelDelta) => void): ModelOutcome {
   const parts: AssistantPart[] = [];
   const failing = failureOf(completion, request.history);
-  const cancelled = (): ModelOutcome => ({ ...failed("cancelled", "the request was cancelled"), parts, usage: usageOf(completion, request, parts) });
+  const cancelled = (): ModelOutcome => ({ ...failed("cancelled", "the request was cancelled"), parts, usage: completion.usage ?? roughUsage(request, parts) });
   for (const type of ["thought", "text"] as const) {
     const template = completion[type];
     if (template === undefined || template === "") continue;
@@ -60,14 +60,14 @@ function play(completion: ScriptedCompletion, request: ModelRequest, told: Told,
     if (text !== "") parts.push({ type, text });
     if (signal.aborted) return cancelled();
   }
-  if (failing !== undefined) return { ...failed(failing.code, failing.message), retryAfterMs: failing.retryAfterMs, parts, usage: usageOf(completion, request, parts) };
+  if (failing !== undefined) return { ...failed(failing.code, failing.message), retryAfterMs: failing.retryAfterMs, parts, usage: completion.usage ?? roughUsage(request, parts) };
   for (const [index, call] of completion.calls.entries()) {
     onDelta({ type: "tool_call", name: call.tool });
     const argumentsText = call.argumentsText ?? JSON.stringify(fillValue(call.input, told));
     parts.push({ type: "tool_call", providerId: `scripted_${answersIn(request.history)}_${index}`, name: call.tool, argumentsText });
   }
   if (signal.aborted) return cancelled();
-  return { ok: true, parts, stop: completion.stop, usage: usageOf(completion, request, parts) };
+  return { ok: true, parts, stop: completion.stop, usage: completion.usage ?? roughUsage(request, parts) };
 }
 
 const failed = (code: string, message: string): Extract<ModelOutcome, { ok: false }> => ({ ok: false, code, message, retryAfterMs: null, parts: [], usage: nothing });
@@ -81,21 +81,6 @@ const answersIn = (history: readonly HistoryItem[]): number => history.filter(({
 function failureOf({ fail }: ScriptedCompletion, history: readonly HistoryItem[]): ScriptedCompletion["fail"] {
   if (fail?.untilTurn === undefined) return fail;
   return (history.at(-1)?.turn ?? 0) < fail.untilTurn ? fail : undefined;
-}
-
-/** Counted from characters where the script says nothing, so that budgets of tokens have something to count. */
-function usageOf({ usage }: ScriptedCompletion, { system, history }: ModelRequest, parts: readonly AssistantPart[]): ModelUsage {
-  const tokens = (chars: number): number => Math.ceil(chars / charsPerToken);
-  const heard = history.reduce((sum, item) => sum + charsOfItem(item), system.length);
-  return usage ?? { inputTokens: tokens(heard), outputTokens: tokens(charsOf(parts)) };
-}
-
-const charsOf = (parts: readonly AssistantPart[]): number =>
-  parts.reduce((sum, part) => sum + (part.type === "tool_call" ? part.name.length + part.argumentsText.length : part.text.length), 0);
-
-function charsOfItem(item: HistoryItem): number {
-  if (item.type === "user") return item.text.length;
-  return item.type === "assistant" ? charsOf(item.parts) : item.results.reduce((sum, { text }) => sum + text.length, 0);
 }
 
 function over(position: number, unmatched: boolean): ScriptedCompletion {
