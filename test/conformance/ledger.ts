@@ -14,6 +14,8 @@ import { recordCases } from "./ledger-records.ts";
 import { registryCases } from "./ledger-registry.ts";
 import { resultCases } from "./ledger-results.ts";
 import { retentionCases } from "./ledger-retention.ts";
+import { sessionLeaseCases } from "./ledger-session-leases.ts";
+import { sessionReadCases, sessionRetentionCases } from "./ledger-session-reads.ts";
 import { sessionCases } from "./ledger-sessions.ts";
 import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
@@ -50,6 +52,9 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("limits", () => limitCases(ledgerCase));
     describe("agents", () => agentCases(ledgerCase));
     describe("sessions", () => sessionCases(ledgerCase));
+    describe("leases of sessions and their effects", () => sessionLeaseCases(ledgerCase));
+    describe("lists, calls and tenants of sessions", () => sessionReadCases(ledgerCase));
+    describe("retention of sessions", () => sessionRetentionCases(ledgerCase));
     describe("audit", () => auditCases(ledgerCase));
   });
 }
