@@ -69,7 +69,10 @@ export class TurnMachine {
     return this.#history;
   }
 
-  /** JSON text, small: history stands there as a length. */
+  /**
+   * JSON text, small: history stands there as a length. Taken when `poll` has nothing more to say, it goes with the
+   * commit of what was said; a notice that was not polled yet is in it, and said by whoever restores it.
+   */
   snapshot(): string {
     return writeSnapshot(this.#state, this.#config, this.#history.length);
   }

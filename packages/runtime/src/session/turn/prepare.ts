@@ -1,10 +1,10 @@
 // Freezes the tool calls of one answer: ids, pinned tools, arguments, and what is settled before anything runs.
 import { cutText, sessionCallId } from "@signalbox/protocol";
 import { nearNames } from "../../document/nearest.ts";
-import { readArguments } from "../arguments.ts";
+import { readArguments, type ArgumentsRead } from "../arguments.ts";
 import type { HistoryItem } from "../types.ts";
 import { turnBounds } from "./bounds.ts";
-import { refusedResult, toolCallsOf, type Named, type ToolCallPart } from "./told.ts";
+import { refusedResult, toolCallsOf, type Named } from "./told.ts";
 import type { BoundTool, PreparedCall, TurnConfig } from "./types.ts";
 
 export type AssistantItem = Extract<HistoryItem, { readonly type: "assistant" }>;
@@ -26,40 +26,42 @@ export function prepareCalls(config: TurnConfig, item: AssistantItem): readonly 
   const parts = toolCallsOf(item.parts);
   const tools = new Map(config.tools.map((tool) => [tool.alias, tool]));
   const firstOf = new Map<string, number>();
-  return namedCalls(config, item).map((named): PreparedCall => {
-    const part = parts[named.index] as ToolCallPart;
-    const tool = tools.get(part.name);
-    const cut = item.stop === "max_tokens" && named.index === parts.length - 1;
-    const read = readArguments(part.argumentsText, cut);
-    const first = firstOf.get(part.providerId);
-    if (first === undefined && part.providerId !== "") firstOf.set(part.providerId, named.index);
+  return namedCalls(config, item).map((named) => {
+    const { index, providerId } = named;
+    if (providerId !== "" && !firstOf.has(providerId)) firstOf.set(providerId, index);
+    const tool = tools.get(named.name);
+    const cut = item.stop === "max_tokens" && index === parts.length - 1;
+    const read = readArguments(parts[index]?.argumentsText ?? "", cut);
+    const refusal = refusalOf(named, firstOf.get(providerId) ?? index, tool, read, config.tools);
     return {
       ...named,
       tool: tool?.tool ?? null,
       version: tool?.version ?? null,
       argsJson: read.ok ? read.argsJson : null,
       scheduling: tool?.scheduling ?? "parallel",
-      settled: settle(),
+      settled: refusal === undefined ? null : refusedResult(named, ...refusal),
     };
-
-    function settle() {
-      const max = turnBounds.callsPerCompletionMax;
-      if (named.index >= max)
-        return refusedResult(
-          named,
-          "too_many_calls",
-          `one answer may make ${max} calls: make this one in your next answer`,
-        );
-      if (first !== undefined)
-        return refusedResult(
-          named,
-          "duplicate_call_id",
-          `this call has the id of call ${first + 1} of the same answer, which is answered there: give every call an id of its own`,
-        );
-      if (tool === undefined) return refusedResult(named, "tool_not_found", unknownTool(part.name, config.tools));
-      return read.ok ? null : refusedResult(named, read.code, read.message);
-    }
   });
+}
+
+type Refusal = readonly [code: string, message: string];
+
+/** @param first the first call of the answer under this call's provider id: itself, or the one that answers for it */
+function refusalOf(
+  { index, name }: Named,
+  first: number,
+  tool: BoundTool | undefined,
+  read: ArgumentsRead,
+  tools: readonly BoundTool[],
+): Refusal | undefined {
+  const max = turnBounds.callsPerCompletionMax;
+  if (index >= max) return ["too_many_calls", `one answer may make ${max} calls: make this one in your next answer`];
+  if (first !== index) {
+    const other = `this call has the id of call ${first + 1} of the same answer, which is answered there`;
+    return ["duplicate_call_id", `${other}: give every call an id of its own`];
+  }
+  if (tool === undefined) return ["tool_not_found", unknownTool(name, tools)];
+  return read.ok ? undefined : [read.code, read.message];
 }
 
 function unknownTool(name: string, tools: readonly BoundTool[]): string {
