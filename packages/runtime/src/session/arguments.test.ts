@@ -21,6 +21,10 @@ test.each([
   ["true", "the arguments are a boolean, and must be an object: send {} where there are none"],
   ['{"a":1,}', "the arguments are malformed: malformed JSON at line 1, column 8: expected a key in double quotes"],
   ['{"a":1,"a":2}', "the arguments cannot be read: a key stands twice in the same object, at /a: keep one of them"],
+  [
+    '{"a":[1e400]}',
+    "the arguments cannot be read: a number is beyond ±1.8e308 or has more than 4300 digits, at /a/0: send it as text",
+  ],
 ])("%j is refused", (text, message) => {
   expect(readArguments(text, false)).toEqual({ ok: false, code: "invalid_input", message });
 });

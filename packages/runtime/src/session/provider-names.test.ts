@@ -93,6 +93,11 @@ describe("pairing", () => {
       [two, results(1, [a, result(1, "write", "c")])],
       "history item 0: the result in place 1 is not that of call 1",
     ],
+    [
+      "another index",
+      [two, results(1, [result(1, "read", "a"), b])],
+      "history item 0: the result in place 0 is not that of call 0",
+    ],
     ["results of nothing", [user, results(1, [a])], "history item 1: results without calls before them"],
     [
       "results twice",

@@ -74,6 +74,13 @@ describe("halt", () => {
     expect(done.reason.code).toBe("end_turn");
   });
 
+  test("nor are they stopped by one that is used up: they are answered, and the time that is left is never below zero", () => {
+    const { done, effects, results } = run({ wallClockMsMax: 50 }, { model: [answer([toolCall("get_dat")])] });
+    expect(effects.find(({ type }) => type === "RunTools")).toMatchObject({ activeMsLeft: 0 });
+    expect(results.map(({ errorCode }) => errorCode)).toEqual(["tool_not_found"]);
+    expect(done.reason.code).toBe("limit_wall_clock");
+  });
+
   test("a turn that ends by itself ends so, whatever it has used", () => {
     const { done } = run(
       { stepsMax: 1, tokensMax: 1, wallClockMsMax: 1, toolCallsMax: 0 },

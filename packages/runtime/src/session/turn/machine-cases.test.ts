@@ -15,6 +15,7 @@ import {
   turnConfig,
 } from "../../../../../test/support/scripted-turn.ts";
 import { pairingFault } from "../provider-names.ts";
+import type { HistoryItem } from "../types.ts";
 import { TurnMachine } from "./machine.ts";
 import type { Effect, Request, TurnConfig } from "./types.ts";
 
@@ -234,4 +235,17 @@ test("a history that was left with open calls is closed before it goes on", () =
     ["indeterminate", "synthetic"],
     ["indeterminate", "synthetic"],
   ]);
+});
+
+test("the list that it was given stays as it was", () => {
+  const given: HistoryItem[] = [{ type: "user", turn: 0, by: "user:ann", text: "earlier", inboxSeq: 0 }];
+  const machine = TurnMachine.start(config, given, [message("hello")]);
+  expect(given).toHaveLength(1);
+  drain(machine);
+  const loaded = [...machine.history];
+  const again = TurnMachine.restore(machine.snapshot(), config, loaded);
+  drain(again);
+  again.handle(modelAnswers({ id: 1 }, answer(["hi"])));
+  expect(again.history).toHaveLength(3);
+  expect(loaded).toHaveLength(2);
 });

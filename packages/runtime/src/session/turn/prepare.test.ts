@@ -83,4 +83,18 @@ describe("what is refused in its slot", () => {
       "[Tool not run]\none answer may make 128 calls: make this one in your next answer",
     );
   });
+
+  test("at the output limit only the last call can have been cut off", () => {
+    const [first, last] = prepare([toolCall("read", '{"a":', "one"), toolCall("read", '{"a":', "two")], "max_tokens");
+    expect(first?.settled?.text).toContain("malformed");
+    expect(first?.settled?.text).not.toContain("truncated");
+    expect(last?.settled?.text).toContain("truncated");
+  });
+
+  test("what the provider gave with a call stays with it and with its refusal", () => {
+    const metadata = { signature: "abc" };
+    const [call] = prepare([{ ...toolCall("frobnicate"), metadata }]);
+    expect(call?.metadata).toEqual(metadata);
+    expect(call?.settled?.metadata).toEqual(metadata);
+  });
 });

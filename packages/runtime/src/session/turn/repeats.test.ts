@@ -63,3 +63,24 @@ test("a success in between begins the count anew", () => {
   const calls = times(9, answer([toolCall("read")]));
   expect(warned(calls, (_, step) => step !== 5)).toEqual([...times4(false), false, ...times4(false)]);
 });
+
+test("a cancelled call neither counts nor begins the count anew", () => {
+  const machine = TurnMachine.start(turnConfig(), [], [message("go")]);
+  const ends = ["failed", "failed", "failed", "cancelled", "failed", "failed"] as const;
+  const tools = ends.map(
+    (status) => (request: Parameters<typeof toolsRan>[0]) => toolsRan(request, () => ({ status, isError: true })),
+  );
+  drive(machine, scripted({ model: times(6, answer([toolCall("read")])), tools }));
+  expect(
+    machine.history.flatMap((item) => (item.type === "results" ? [item.results[0]?.text.includes(marker)] : [])),
+  ).toEqual([...times4(false), false, true]);
+});
+
+test("what failed in an earlier turn is not held against this one", () => {
+  const calls = times(4, answer([toolCall("get_dat")]));
+  const first = TurnMachine.start(turnConfig(), [], [message("go")]);
+  drive(first, scripted({ model: calls }));
+  const second = TurnMachine.start(turnConfig({}, { turn: 2 }), first.history, [message("again", 2)]);
+  drive(second, scripted({ model: calls }));
+  expect(JSON.stringify(second.history)).not.toContain(marker);
+});
