@@ -46,6 +46,8 @@ const deliverer = "packages/runtime/src/corridor/webhooks-deliverer.test.ts";
 const retries = "packages/runtime/src/corridor/webhook-retry.test.ts";
 const preparedCalls = "packages/runtime/src/session/turn/prepare.test.ts";
 const repeatedCalls = "packages/runtime/src/session/turn/repeats.test.ts";
+const modelConfig = "packages/runtime/src/adapters/models/bounds.test.ts";
+const claude = "packages/runtime/src/adapters/models/anthropic/model.test.ts";
 const nearNames = "packages/runtime/src/document/nearest.test.ts";
 const hostileSchemas = "packages/runtime/src/registry/schema/hostile.test.ts";
 const memory = "packages/runtime/src/registry/lru.test.ts";
@@ -266,6 +268,35 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     sameFailuresMax: [repeatedCalls, "sameFailuresMax: the fifth failure"],
     namesToldMax: [preparedCalls, "namesToldMax: twenty names are listed"],
     nameToldCharsMax: [preparedCalls, "nameToldCharsMax: a name of 65 characters"],
+  },
+  modelBounds: {
+    modelNameCharsMax: [modelConfig, "modelNameCharsMax: a script's name"],
+    toolNameCharsMax: [modelConfig, "toolNameCharsMax: what a script calls"],
+    scriptedTextCharsMax: [modelConfig, "scriptedTextCharsMax: a text"],
+    scriptedItemsMax: [modelConfig, "scriptedItemsMax: completions"],
+    scriptedDelayMsMax: [modelConfig, "scriptedDelayMsMax: a wait"],
+    scriptedTokensMax: [modelConfig, "scriptedTokensMax: usage"],
+    whenCharsMax: [modelConfig, "whenCharsMax: a condition"],
+    providersMax: [modelConfig, "providersMax: providers"],
+    providerNameCharsMax: [modelConfig, "providerNameCharsMax: a name"],
+    urlCharsMax: [modelConfig, "urlCharsMax: an address"],
+    pathCharsMax: [modelConfig, "pathCharsMax: a file"],
+    headersMax: [modelConfig, "headersMax: headers"],
+    headerValueCharsMax: [modelConfig, "headerValueCharsMax: a header"],
+    secretCharsMax: [modelConfig, "secretCharsMax: a key"],
+    extraBodyValuesMax: [modelConfig, "extraBodyValuesMax: values"],
+    extraBodyDepthMax: [modelConfig, "extraBodyDepthMax: nesting"],
+    timeoutMs: [modelConfig, "has two minutes to begin"],
+    timeoutMsMax: [modelConfig, "timeoutMsMax: a timeout"],
+    idleTimeoutMs: [modelConfig, "has two minutes to begin"],
+    idleTimeoutMsMax: [modelConfig, "idleTimeoutMsMax: silence"],
+    maxRetries: [modelConfig, "has two minutes to begin"],
+    maxRetriesMax: [modelConfig, "maxRetriesMax: tries"],
+    retryWaitMsMax: [claude, "a provider that asks for more time than half a minute is not waited for"],
+    retryAfterMsMax: [claude, "429 for two days"],
+    answerBytesMax: [modelConfig, "answerBytesMax: an answer without end"],
+    blocksMax: [modelConfig, "blocksMax: blocks of one answer"],
+    providerIdCharsMax: [modelConfig, "providerIdCharsMax: an id is cut"],
   },
   documentBounds: {
     problemsMax: [manifests, "problemsMax: a hundred problems are told"],

@@ -252,6 +252,7 @@ describe("a failure", () => {
     ["402", wire.anthropicError(402, "billing_error", "pay"), "unauthorized", null],
     ["429", wire.anthropicError(429, "rate_limit_error", "slow", { "retry-after": "7" }), "rate_limited", 7_000],
     ["429 with a date", wire.anthropicError(429, "rate_limit_error", "slow", { "retry-after": "Tue, 14 Nov 2023 22:13:50 GMT" }), "rate_limited", 30_000],
+    ["429 for two days", wire.anthropicError(429, "rate_limit_error", "slow", { "retry-after": "172800" }), "rate_limited", 86_400_000],
     ["429 with nonsense", wire.anthropicError(429, "rate_limit_error", "slow", { "retry-after": "soon" }), "rate_limited", null],
     ["529", wire.anthropicError(529, "overloaded_error", "Overloaded"), "overloaded", null],
     ["503 of a gateway", { status: 503, headers: { "content-type": "text/html" }, body: "<html>where is my order?</html>" }, "overloaded", null],
