@@ -118,7 +118,7 @@ describe.skipIf(noPostgres !== undefined)(noPostgres ?? "a schema that changes",
   test("lets go of nothing while a replica lives that knows no better", async () => {
     const older = await open("r1");
     const change = migrate(await connected(), 0, [...migrations, grown, taken]);
-    await expect(change).rejects.toThrow(`Replicas that know schemas up to ${known} live on this ledger, and schema ${known + 2} asks for ${known + 1}. Stop them first; SIGTERM lets them end in order.`);
+    await expect(change).rejects.toThrow(`Replicas that know schemas up to ${known} live on this ledger, and schema ${known + 2} asks for ${known + 1}.`);
     expect(await version()).toEqual([{ value: String(known) }]);
     await older.close();
     await migrate(await connected(), 0, [...migrations, grown, taken]);

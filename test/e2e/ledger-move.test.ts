@@ -126,7 +126,7 @@ describe.skipIf(noPostgres !== undefined)(noPostgres ?? "a move", () => {
     expect((await stack.cli(["files", "put", "a.txt"])).code).toBe(0);
     const before = await toldBy(stack.admin, stack.operator);
     const held = await stack.cli(["ledger", "export", "early.ndjson"]);
-    expect([held.code, held.err]).toEqual([5, expect.stringContaining("Another process has the ledger")]);
+    expect([held.code, held.err]).toEqual([5, expect.stringContaining("Another process has the data folder")]);
     await stack.stop();
 
     const exported = await command(["ledger", "export", "ledger.ndjson", "--store", "content"]);

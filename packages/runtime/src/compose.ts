@@ -145,7 +145,7 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
     grpcAddress = opened.advertised ?? hostPort(options.host, parts.grpc.port);
     const builtins = serveBuiltins(runtime.driver, opened.name, { ledger, store, now: () => clock.now() });
     const builtinsRun = builtins.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in tools stopped"));
-    const all = { runtime, ledger, builtins, builtinsRun, ...parts, folder, firstStart: opened.firstStart, drainMs: options.drainMs ?? limits.drainMs };
+    const all = { runtime, closeLedger: () => opened.close(), builtins, builtinsRun, ...parts, folder, firstStart: opened.firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
       const openUrl = `${typeof tls === "object" ? "https" : "http"}://${hostPort(options.host, parts.httpPort)}`;
       const address = { url: openUrl, grpc: hostPort(options.host, parts.grpc.port) };
@@ -164,7 +164,7 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
   } catch (error) {
     // Its timers would keep the process from ending.
     await begun?.stop();
-    await ledger.close();
+    await opened.close();
     throw error;
   }
 }
@@ -335,7 +335,7 @@ async function admitWorker(runtime: Runtime, key: string): Promise<WorkerIdentit
 function running(
   all: Parts & {
     readonly runtime: Runtime;
-    readonly ledger: Ledger;
+    readonly closeLedger: () => Promise<void>;
     readonly boxes: BoxChild | undefined;
     readonly builtins: Worker;
     readonly builtinsRun: Promise<void>;
@@ -344,7 +344,7 @@ function running(
     readonly drainMs: number;
   },
 ): DevRuntime {
-  const { runtime, ledger, builtins, builtinsRun, http, grpc, drainMs } = all;
+  const { runtime, builtins, builtinsRun, http, grpc, drainMs } = all;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
@@ -356,7 +356,7 @@ function running(
     await builtinsRun;
     await runtime.stop();
     await grpc.stop(closeGraceMs);
-    await ledger.close();
+    await all.closeLedger();
     resolve();
   };
   return {

@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { limits } from "@signalbox/protocol";
 import { auditKey, dataFolder, makeFolder, readAuditKey, type DataFolder } from "./adapters/files/data-folder.ts";
 import { otelMeters } from "./adapters/otel/meters.ts";
-import { PostgresLedger } from "./adapters/postgres/ledger.ts";
+import { whenServerAnswers } from "./adapters/postgres/await-server.ts";
+import { PostgresLedger, type PostgresLedgerOptions } from "./adapters/postgres/ledger.ts";
 import { SqliteLedger } from "./adapters/sqlite/ledger.ts";
+import { takeFolder } from "./adapters/sqlite/open.ts";
 import { systemClock } from "./adapters/system/clock.ts";
 import { storeClock, type StoreTime } from "./adapters/system/store-clock.ts";
 import type { Clock, Log, Meters } from "./corridor/ports.ts";
@@ -30,6 +32,8 @@ export interface Opened {
   /** Told what the store's clock says. */
   readonly storeTime?: StoreTime;
   keys(setting: Setting): Promise<LocalKeys>;
+  /** Closes the ledger, and gives the folder free. */
+  close(): Promise<void>;
 }
 
 /** Where a replica finds what it shares with the others. */
@@ -45,6 +49,10 @@ export interface SharedPlace {
   readonly advertise?: string;
   /** Boxes at once; 0 needs no key for a sandbox worker. */
   readonly boxes?: number;
+  /** How long a start waits for a database that does not answer; 60 s unless said otherwise. */
+  readonly ledgerWaitMs?: number;
+  /** Ends that wait. */
+  readonly signal?: AbortSignal;
 }
 
 export async function openEmbedded(dataDir: string, log: Log): Promise<Opened> {
@@ -55,17 +63,30 @@ export async function openEmbedded(dataDir: string, log: Log): Promise<Opened> {
   const meters = otelMeters();
   const name = `${hostname()}-embedded`.slice(0, limits.nameCharsMax);
   const ledger = openLedger(folder, clock, log, meteredBy(meters));
-  return { folder, firstStart, clock, meters, ledger, auditKey: auditKey(folder), name, replica: name, keys: ensureTenants };
+  return { folder, firstStart, clock, meters, ledger, auditKey: auditKey(folder), name, replica: name, keys: ensureTenants, close: () => ledger.close() };
 }
 
+const ledgerWaitMsDefault = 60_000;
+
+/** @throws LedgerUnavailable when another process has the folder, the audit key is not there, or the database cannot be used */
 export async function openShared(place: SharedPlace, log: Log): Promise<Opened> {
   const folder = dataFolder(place.dataDir);
   makeFolder(folder);
+  const lock = takeFolder(folder.ledgerFile);
+  try {
+    return await openIn(folder, place, log, () => lock.close());
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+async function openIn(folder: DataFolder, place: SharedPlace, log: Log, giveFree: () => void): Promise<Opened> {
   const key = readAuditKey(place.auditKeyFile ?? folder.auditKeyFile);
   const { clock, storeTime } = storeClock(systemClock());
   const meters = otelMeters();
   const name = (place.replica ?? hostname()).slice(0, limits.nameCharsMax);
-  const ledger = await PostgresLedger.open({
+  const options: PostgresLedgerOptions = {
     url: place.ledgerUrl,
     auditKey: key,
     lane: name,
@@ -73,7 +94,9 @@ export async function openShared(place: SharedPlace, log: Log): Promise<Opened> 
     now: () => clock.now(),
     onError: (error) => log.error({ reason: String(error) }, "the ledger has trouble"),
     onCommit: meteredBy(meters),
-  });
+  };
+  const patience = { waitMs: place.ledgerWaitMs ?? ledgerWaitMsDefault, clock, log, signal: place.signal };
+  const ledger = await whenServerAnswers(place.ledgerUrl, patience, () => PostgresLedger.open(options));
   const firstStart = (await ledger.tenants()).length === 0;
   const replica = `${name}#${randomBytes(4).toString("hex")}`;
   return {
@@ -88,6 +111,10 @@ export async function openShared(place: SharedPlace, log: Log): Promise<Opened> 
     ...(place.advertise === undefined ? {} : { advertised: place.advertise }),
     storeTime,
     keys: (setting) => ensureTenantsOnce(setting, { boxes: place.boxes !== 0, forgetFile: () => rmSync(folder.clientFile, { force: true }) }),
+    close: async () => {
+      await ledger.close();
+      giveFree();
+    },
   };
 }
 

@@ -19,7 +19,7 @@ export const exitCodesHelp = `Exit codes:
   2    the command line is wrong
   3    refused: no valid key, or the key may not do this (401, 403)
   4    there is no such thing (404)
-  5    the runtime is not there or cannot serve now (no answer, 503)
+  5    the runtime is not there or cannot serve now (no answer, 503), or its ledger or audit key cannot be used
   6    no end yet: the call is parked, indeterminate, or still going
   130  interrupted`;
 

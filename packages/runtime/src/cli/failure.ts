@@ -53,7 +53,11 @@ export function reportFailure(error: unknown, context: FailureContext): ExitCode
   }
   if (error instanceof LedgerUnavailable) {
     return reportFailure(
-      new CliError(error.message, { code: "ledger_unavailable", exitCode: exitCodes.unavailable }),
+      new CliError(error.message, {
+        code: "ledger_unavailable",
+        exitCode: exitCodes.unavailable,
+        ...(error.next === undefined ? {} : { next: error.next }),
+      }),
       context,
     );
   }

@@ -208,6 +208,13 @@ export interface OutboxRow {
 /** What `commit` rejects with when the store cannot write (full disk, lost connection): nothing of the unit is stored. */
 export class LedgerUnavailable extends Error {
   override readonly name = "LedgerUnavailable";
+  /** What an operator does about it, where that is not the same for every store that fails. */
+  readonly next: string | undefined;
+
+  constructor(message: string, { next, ...options }: ErrorOptions & { readonly next?: string } = {}) {
+    super(message, options);
+    this.next = next;
+  }
 }
 
 export interface Ledger extends SessionReads {

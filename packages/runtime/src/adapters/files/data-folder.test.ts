@@ -42,7 +42,7 @@ describe("the audit key", () => {
   test("missing beside a ledger: refused, with what to do, and none is made", () => {
     const folder = dataFolder(at);
     writeFileSync(folder.ledgerFile, "");
-    expect(() => auditKey(folder)).toThrow(/audit\.key is missing.*restore the key from your backup, or choose another data folder/);
+    expect(() => auditKey(folder)).toThrow(/audit\.key is missing, so the audit of the ledger beside it cannot be continued/);
     expect(existsSync(folder.auditKeyFile)).toBe(false);
   });
 
@@ -55,7 +55,7 @@ describe("the audit key", () => {
   ])("damaged (%s): refused, and left as it is", (_, text) => {
     const folder = dataFolder(at);
     writeFileSync(folder.auditKeyFile, text);
-    expect(() => auditKey(folder)).toThrow("is damaged: it must hold 64 hex digits; restore it from your backup");
+    expect(() => auditKey(folder)).toThrow("is damaged: it must hold 64 hex digits.");
     expect(readFileSync(folder.auditKeyFile, "utf8")).toBe(text);
   });
 

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { LedgerUnavailable } from "../../ledger/port.ts";
 
 export interface DataFolder {
   readonly path: string;
@@ -45,34 +46,35 @@ export function makeFolder(folder: DataFolder): void {
 
 /**
  * Reads the key of the audit chain, or makes it on the very first start.
- * @throws Error when the ledger is there and its key is not: a new key would make the old records unprovable
+ * @throws LedgerUnavailable when the ledger is there and its key is not: a new key would make the old records unprovable
  */
 export function auditKey(folder: DataFolder): Buffer {
   if (existsSync(folder.auditKeyFile)) return readAuditKey(folder.auditKeyFile);
   if (existsSync(folder.ledgerFile)) {
-    throw new Error(
-      `${folder.auditKeyFile} is missing, so the audit of the ledger beside it cannot be continued; restore the key from your backup, or choose another data folder`,
-    );
+    throw new LedgerUnavailable(`${folder.auditKeyFile} is missing, so the audit of the ledger beside it cannot be continued.`, {
+      next: "restore the key from your backup, or choose another data folder",
+    });
   }
   const key = randomBytes(auditKeyBytes);
   writePrivate(folder.auditKeyFile, `${key.toString("hex")}\n`);
   return key;
 }
 
-/** @throws Error when it is missing or damaged: with another key the records of before could never be proven together with new ones */
+/** @throws LedgerUnavailable when it is missing or damaged: with another key the records of before could never be proven together with new ones */
 export function readAuditKey(path: string): Buffer {
   let text: string;
   try {
     text = readFileSync(path, "utf8").trim();
   } catch (error) {
-    throw new Error(
-      `the audit key ${path} cannot be read; all replicas have the same one: copy it there, or for a new ledger make one: openssl rand -hex ${auditKeyBytes} > ${path}`,
-      { cause: error },
-    );
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new LedgerUnavailable(`The audit key ${path} ${code === "ENOENT" ? "is missing" : `cannot be read (${message})`}.`, {
+      cause: error,
+      next: `name its file with --audit-key-file, or copy it there: all replicas have the same one. For a new ledger make one: openssl rand -hex ${auditKeyBytes} > ${path}`,
+    });
   }
   // Buffer.from stops at the first character that is no digit, and says nothing.
   if (text.length === auditKeyBytes * 2 && /^[0-9a-f]+$/i.test(text)) return Buffer.from(text, "hex");
-  throw new Error(`${path} is damaged: it must hold ${auditKeyBytes * 2} hex digits; restore it from your backup`);
+  throw new LedgerUnavailable(`The audit key ${path} is damaged: it must hold ${auditKeyBytes * 2} hex digits.`, { next: "restore it from your backup" });
 }
 
 export function readClientFile(folder: DataFolder): ClientFile | undefined {

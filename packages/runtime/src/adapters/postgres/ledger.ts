@@ -88,8 +88,8 @@ const doubtMs = 5_000;
 const probeWakesMs = 15_000;
 const probeWakesMsMax = 5_000;
 
-/** Everything that works on one database. */
-function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedgerOptions) {
+/** Everything that works on one database. @param writer has its lane already: what is said about its anchor is said by who may write it */
+function assemble(writer: Writer, hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedgerOptions) {
   const { url, lane, now } = options;
   const onError = options.onError ?? (() => undefined);
   const pool = new ReadPool(url, `signalbox ${lane}`.slice(0, 60), options.readConnectionsMax ?? readConnections);
@@ -97,7 +97,7 @@ function assemble(hmac: Hmac, heads: readonly AuditHead[], options: PostgresLedg
   const isNewcomer = !heads.some((head) => head.lane === lane);
   const anchor = new Anchor({ path: options.anchorPath, hmac, heads: () => [...known.values()], isNewcomer, onError });
   const audit = new AuditLane({ hmac, lane, anchored: (tenant) => anchor.head(tenant, lane), onError });
-  const writer = new Writer({ url, lane, now, writer: randomBytes(12).toString("hex"), onConnected: () => audit.forget() });
+  writer.onConnected = () => audit.forget();
   const writing = { inlineResultBytesMax: options.inlineResultBytesMax ?? limits.inlineResultBytesMax, keepTags: options.keepTags ?? false };
   const units = unitWriter(writing);
   const batches = new BatchWriter({
@@ -168,14 +168,14 @@ export class PostgresLedger extends SessionLedger implements SharedLedger {
   /** @throws LedgerUnavailable when the server cannot be reached, the schema is a newer one, or the lane is another process's */
   static async open(options: PostgresLedgerOptions): Promise<PostgresLedger> {
     const hmac = hmacWith(options.auditKey);
-    const heads = await openStore(options.url, hmac, options.now());
-    const parts = assemble(hmac, heads, options);
-    const ledger = new PostgresLedger(parts, wakeLine(options));
+    const { url, lane, now } = options;
+    const heads = await openStore(url, hmac, now());
+    const writer = new Writer({ url, lane, now, writer: randomBytes(12).toString("hex") });
     try {
-      await parts.writer.ready();
-      return ledger;
+      await writer.ready();
+      return new PostgresLedger(assemble(writer, hmac, heads, options), wakeLine(options));
     } catch (error) {
-      await ledger.close();
+      await writer.close();
       throw asLedgerError(error);
     }
   }

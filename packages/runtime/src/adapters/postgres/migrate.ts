@@ -20,6 +20,8 @@ export interface SchemaState {
   readonly compatibleFrom: number;
 }
 
+const newerVersion = "start the version that wrote it, or a newer one";
+
 /** What this build knows. */
 export const newestKnown = migrations.at(-1)?.version ?? 0;
 
@@ -37,7 +39,8 @@ export async function schemaState(client: ClientBase): Promise<SchemaState> {
 export function refuseNewer({ version, compatibleFrom }: SchemaState, known: number): void {
   if (version <= known || compatibleFrom <= known) return;
   throw new LedgerUnavailable(
-    `The ledger has schema ${version}, which asks for a runtime that knows schema ${compatibleFrom}; this Signalbox knows schemas up to ${known}. Start the version that wrote it, or a newer one.`,
+    `The ledger has schema ${version}, which asks for a runtime that knows schema ${compatibleFrom}; this Signalbox knows schemas up to ${known}.`,
+    { next: newerVersion },
   );
 }
 
@@ -112,7 +115,8 @@ async function refuseWhileOlderLive(client: Client, stored: SchemaState, { versi
     const { rows } = await client.query<{ free: boolean }>("SELECT pg_try_advisory_xact_lock($1, $2) AS free", [knownLock, known]);
     if (rows[0]?.free === true) continue;
     throw new LedgerUnavailable(
-      `Replicas that know schemas up to ${known} live on this ledger, and schema ${version} asks for ${compatibleFrom}. Stop them first; SIGTERM lets them end in order.`,
+      `Replicas that know schemas up to ${known} live on this ledger, and schema ${version} asks for ${compatibleFrom}.`,
+      { next: "put the version between in their place first, or stop them (SIGTERM lets them end in order), then start this one again" },
     );
   }
 }

@@ -21,7 +21,8 @@ async function checkKeyFits(client: Client, hmac: Hmac): Promise<void> {
   const stored = await client.query<{ value: string }>("SELECT value FROM meta WHERE name = 'audit_key'");
   if (stored.rows[0]?.value === fingerprint) return;
   throw new LedgerUnavailable(
-    "The audit key is not the one that this ledger's audit was made with; restore the right key from your backup.",
+    "The audit key is not the one that this ledger's audit was made with.",
+    { next: "restore the right audit.key from your backup; every replica of a ledger has the same one" },
   );
 }
 

@@ -14,8 +14,6 @@ export interface WriterOptions {
   readonly now: () => number;
   /** Names the lock that keeps a second process out of this one's audit lane. */
   readonly lane: string;
-  /** A new connection took the place of the one before it. */
-  readonly onConnected: () => void;
 }
 
 /** A transaction whose COMMIT was sent and not answered; it is known by {@link Writer.ready} whether it is there. */
@@ -62,6 +60,8 @@ interface Session {
 }
 
 export class Writer {
+  /** A new connection took the place of the one before it. */
+  onConnected: () => void = () => undefined;
   readonly #options: WriterOptions;
   #session: Session | undefined;
   #connecting: Promise<Session> | undefined;
@@ -102,7 +102,7 @@ export class Writer {
   }
 
   async #connect(): Promise<Session> {
-    const { url, writer, onConnected } = this.#options;
+    const { url, writer } = this.#options;
     const config = connectionConfig(url, `signalbox ${writer}`);
     const session: { lost: Error | undefined } = { lost: undefined };
     const client = await connect(config, (error) => (session.lost = error));
@@ -114,7 +114,7 @@ export class Writer {
       throw error;
     }
     this.#session = Object.assign(session, { client, db: dbOf(client), begun: 0, replanAt: replanFactor });
-    onConnected();
+    this.onConnected();
     return this.#session;
   }
 
@@ -145,8 +145,8 @@ export class Writer {
     } catch (error) {
       if (!(error instanceof Error) || !("code" in error) || error.code !== "55P03") throw error;
       throw new LedgerUnavailable(
-        `Another process that lives uses the replica name ${lane} on this ledger. Stop it, or choose another --replica name.`,
-        { cause: error },
+        `Another process that lives uses the replica name ${lane} on this ledger.`,
+        { cause: error, next: "stop it, or choose another name with --replica; of a host that vanished the name is free after half a minute" },
       );
     }
   }

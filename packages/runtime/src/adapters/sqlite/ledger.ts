@@ -93,7 +93,8 @@ function checkKeyFits(db: DatabaseSync, hmac: Hmac, path: string): void {
   if (heads.length === 0 || heads.some((head) => headMac(hmac, head) === head.mac)) return;
   if (readAnchor(anchorPathOf(path), hmac).kind !== "edited") return;
   throw new LedgerUnavailable(
-    "The audit key is not the one that this ledger's audit was made with; restore the right key from your backup.",
+    "The audit key is not the one that this ledger's audit was made with.",
+    { next: "restore the right audit.key from your backup" },
   );
 }
 

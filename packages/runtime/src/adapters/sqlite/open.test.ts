@@ -56,7 +56,7 @@ test("the folder is made for its owner alone, and commits wait for the disk", ()
 test("a second opener of the folder is refused with the next step, until the first one closes", () => {
   const first = openDatabase(path, 1);
   expect(() => openDatabase(path, 2)).toThrow(
-    `Another process has the ledger in ${join(folder, "data")} open. Stop it, or choose another data folder.`,
+    `Another process has the data folder ${join(folder, "data")}.`,
   );
   first.close();
   openDatabase(path, 3).close();

@@ -32,7 +32,7 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * Takes the folder: an exclusive transaction on a file of its own, which the operating system drops with the process
+ * Takes the folder that this file is in: an exclusive transaction on a file of its own, which the operating system drops with the process
  * (so a kill -9 leaves nothing behind), and which leaves the ledger itself readable for other programs.
  */
 export function lockFolder(path: string): DatabaseSync {
@@ -44,9 +44,18 @@ export function lockFolder(path: string): DatabaseSync {
     lock.close();
     if (storeFailure(error) === undefined) throw error;
     throw new LedgerUnavailable(
-      `Another process has the ledger in ${dirname(path)} open. Stop it, or choose another data folder.`,
-      { cause: error },
+      `Another process has the data folder ${dirname(path)}.`,
+      { cause: error, next: "stop it, or choose another folder with --data; each process has one of its own" },
     );
+  }
+}
+
+/** {@link lockFolder} for who keeps no ledger there, and must be alone in it all the same. @throws LedgerUnavailable */
+export function takeFolder(path: string): DatabaseSync {
+  try {
+    return lockFolder(path);
+  } catch (error) {
+    throw asLedgerError(error);
   }
 }
 
@@ -76,7 +85,8 @@ export function storedSchemaVersion(db: DatabaseSync): number {
 export function refuseNewer(stored: number, newest: number): void {
   if (stored <= newest) return;
   throw new LedgerUnavailable(
-    `The ledger has schema ${stored}; this Signalbox knows schemas up to ${newest}. Start the version that wrote it, or a newer one.`,
+    `The ledger has schema ${stored}; this Signalbox knows schemas up to ${newest}.`,
+    { next: "start the version that wrote it, or a newer one" },
   );
 }
 

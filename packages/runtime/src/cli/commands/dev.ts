@@ -10,7 +10,7 @@ import { facts } from "../table.ts";
 import { addRuntimeFlags, enableFlag, runtimeOptions, switches, type RuntimeFlags } from "./runtime-flags.ts";
 
 export function addDev(program: Command, runs: Runs): void {
-  const dev = addRuntimeFlags(program.command("dev").description("start a runtime on this machine"));
+  const dev = addRuntimeFlags(program.command("dev").description("start a runtime on this machine"), "where the ledger and the keys are kept");
   runs.offline<RuntimeFlags>(dev, runDev);
 }
 

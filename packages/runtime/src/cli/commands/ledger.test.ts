@@ -121,7 +121,7 @@ test("what cannot be carried says why and what to do", async () => {
   expect((await run("import", "x")).err).toContain("is not empty: it has rows in tenants. Name another data folder.");
   expect((await run("import", "y", "--audit-key-file", ".signalbox/audit.key", "--data", "moved")).err).toContain("no such file");
   const held = new SqliteLedger({ path: join(cwd, ".signalbox", "ledger.db"), auditKey, lane: "embedded", now: Date.now });
-  expect(await run("export", "z")).toMatchObject({ code: 5, err: expect.stringContaining("Another process has the ledger") });
+  expect(await run("export", "z")).toMatchObject({ code: 5, err: expect.stringContaining("Another process has the data folder") });
   await held.close();
   expect(await run("export", "z", "--ledger", "mysql://x")).toMatchObject({ code: 2, err: expect.stringContaining("begins with postgres://") });
   expect(await run("export", "z", "--ledger")).toMatchObject({ code: 2, err: expect.stringContaining("SIGNALBOX_LEDGER names no ledger") });

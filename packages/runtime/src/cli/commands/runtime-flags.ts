@@ -31,12 +31,13 @@ export interface RuntimeFlags {
 const logs = ["json", "pretty", "silent"] as const;
 export const switches: readonly string[] = privilegedTools;
 
-export function addRuntimeFlags(command: Command): Command {
+/** @param data what the data folder is for */
+export function addRuntimeFlags(command: Command, data: string): Command {
   return command
     .option("--port <port>", "HTTP; 0 takes a free one", "8080")
     .option("--grpc-port <port>", "gRPC, where workers connect; 0 takes a free one", "9090")
     .option("--host <host>", "the address to listen on", "127.0.0.1")
-    .option("--data <folder>", "where the ledger and the keys are kept", ".signalbox")
+    .option("--data <folder>", data, ".signalbox")
     .option("--tools <folder>", "register every tool.yaml below it at start; can be given again", collect, [])
     .option(
       "--policies <folder>",

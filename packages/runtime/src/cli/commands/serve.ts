@@ -8,6 +8,7 @@ import type { Io } from "../io.ts";
 import { paintFor } from "../paint.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
 import { facts } from "../table.ts";
+import { parseSpanMs } from "../times.ts";
 import { hostPort, httpUrl, untilStopped } from "./dev.ts";
 import { addRuntimeFlags, runtimeOptions, type RuntimeFlags } from "./runtime-flags.ts";
 
@@ -16,13 +17,16 @@ interface ServeFlags extends RuntimeFlags {
   readonly replica?: string;
   readonly auditKeyFile?: string;
   readonly advertise?: string;
+  readonly ledgerWait?: string;
 }
 
 export const ledgerVariable = "SIGNALBOX_LEDGER";
 
 export function addServe(program: Command, runs: Runs): void {
-  const serve = addRuntimeFlags(program.command("serve").description("start a replica on a shared PostgreSQL ledger"))
+  const data = "a folder of this replica alone: the audit's anchor, packages and files, and on the first replica the keys";
+  const serve = addRuntimeFlags(program.command("serve").description("start a replica on a shared PostgreSQL ledger"), data)
     .option("--ledger <url>", `postgres://user:password@host:port/database; by default what ${ledgerVariable} says, where no list of processes shows it`)
+    .option("--ledger-wait <duration>", "how long the start waits for a database that does not answer (60s); 0s does not wait")
     .option("--replica <name>", "its name among the replicas, the same over restarts; the host's by default")
     .option("--audit-key-file <file>", "the key of the audit chain, the same for all replicas; audit.key in the data folder by default")
     .option("--advertise <host:port>", "where workers reach this replica's gRPC door, when that is not where it listens");
@@ -38,6 +42,8 @@ async function runServe(session: Session, _args: readonly string[], flags: Serve
     ...(flags.replica === undefined ? {} : { replica: flags.replica }),
     ...(flags.auditKeyFile === undefined ? {} : { auditKeyFile: resolve(io.cwd, flags.auditKeyFile) }),
     ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
+    ...ledgerWaitFlag(flags.ledgerWait),
+    signal: session.signal,
   });
   const data = resolve(io.cwd, flags.data);
   const grpc = hostPort(flags.host, runtime.grpcPort);
@@ -52,6 +58,13 @@ function ledgerOf(io: Io, flag: string | undefined): string {
   if (url === undefined || url === "") throw new CliError("no ledger was named", { next: `signalbox serve --ledger postgres://user:password@host:port/database, or set ${ledgerVariable}` });
   if (!/^postgres(ql)?:\/\//.test(url)) throw new CliError("--ledger takes an address that begins with postgres://; on SQLite there is one process: signalbox dev");
   return url;
+}
+
+function ledgerWaitFlag(text: string | undefined): { readonly ledgerWaitMs?: number } {
+  if (text === undefined) return {};
+  const ledgerWaitMs = parseSpanMs(text);
+  if (ledgerWaitMs === undefined) throw new CliError(`--ledger-wait takes a duration like 30s or 5m, or 0s, not "${text}"`);
+  return { ledgerWaitMs };
 }
 
 function welcome(io: Io, flags: ServeFlags, runtime: DevRuntime, grpc: string): string {
