@@ -35,6 +35,7 @@ const floors: Readonly<Record<string, number>> = {
   "service.ts": 2,
   "service-governance.ts": 2,
   "service-limits.ts": 2,
+  "service-agents.ts": 2,
   "service-tenants.ts": 2,
   corridor: 2,
   "runtime.ts": 2,

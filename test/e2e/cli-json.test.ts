@@ -10,7 +10,7 @@ import { merged, misfits, shapeOf, unseen, type Shape } from "../pins/shape.ts";
 import { allCommands, cli, startCli } from "../support/command-line.ts";
 import { finish } from "../support/finish.ts";
 import { createGates } from "../support/gates.ts";
-import { ask, policyDocument, workerTool } from "../support/manifests.ts";
+import { agentDocument, ask, policyDocument, workerTool } from "../support/manifests.ts";
 import { scriptedHttp } from "../support/scripted-http.ts";
 import { slowly, startStack, type Stack } from "../support/stack.ts";
 
@@ -144,6 +144,28 @@ describe("what each command prints", () => {
     await json("tools disable", "hello.greet", "--project", "default");
     await json("tools projects");
     await json("tools enable", "hello.greet", "--project", "default");
+  });
+
+  test("agents", async () => {
+    await json("agents init", "desk");
+    await json("agents validate", "desk/agent.yaml");
+    await json("agents validate", "desk", "--server");
+    await json("agents publish", "desk", "--comment", "first");
+    writeFileSync(join(stack.folder, "next.agent.yaml"), stringify(agentDocument("desk", "1.1.0", { tools: [{ tool: "gone@9.9.9" }] })));
+    await json("agents publish", "next.agent.yaml");
+    await json("agents list");
+    await json("agents deploy", "desk", "1.0.0");
+    await json("agents deploy", "desk@1.1.0");
+    await json("agents show", "desk");
+    await json("agents versions", "desk");
+    await json("agents diff", "desk", "1.0.0", "1.1.0");
+    await json("agents rollback", "desk");
+    await json("agents deprecate", "desk", "1.1.0");
+    await json("agents retire", "desk", "1.1.0");
+    await json("agents archive", "desk");
+    await json("agents list");
+    await json("agents unarchive", "desk");
+    await json("agents history", "desk");
   });
 
   test("policies", async () => {

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { documentFile, readDocument } from "../support/document.ts";
 import { finish } from "../support/finish.ts";
 import { createGates, type GateArgs } from "../support/gates.ts";
-import { ask, policyDocument, workerTool } from "../support/manifests.ts";
+import { agentDocument, ask, policyDocument, workerTool } from "../support/manifests.ts";
 import { apiDocument, type Rest } from "../support/rest.ts";
 import { startScriptedWorker } from "../support/scripted-worker.ts";
 import { startStack, type Stack } from "../support/stack.ts";
@@ -145,6 +145,29 @@ async function registry(): Promise<void> {
     await admin.put("/v1/packages", { files: [{ path: "main.py", mode: "0644", ref }] });
 }
 
+async function agents(): Promise<void> {
+  const tools = [{ tool: "echo@1.0.0", as: "say", input: { type: "object" }, scheduling: "exclusive", side_effect_class: "irreversible_action" }, { tool: "gone@9.9.9" }];
+  const second = agentDocument("desk", "1.1.0", { tools, model: { provider: "scripted", name: "turns", temperature: 0.5 }, secrets: { KEY: "env:KEY" } });
+  const at = (action: string): string => `/v1/agents/desk/${action}`;
+  await admin.put("/v1/agents?comment=first", agentDocument("desk"));
+  await admin.put("/v1/agents?dry_run=true", second);
+  await admin.put("/v1/agents", second);
+  for (const version of ["1.0.0", "1.1.0"]) await admin.post(at("deploy"), { version, comment: "better" });
+  await admin.get("/v1/agents?limit=2");
+  await admin.get("/v1/agents/desk");
+  await admin.get("/v1/agents/desk?version=1.0.0");
+  await admin.get(at("versions"));
+  await admin.get(at("diff?from=1.0.0&to=1.1.0"));
+  await admin.post(at("rollback"));
+  await admin.post(at("deprecate"), { version: "1.1.0" });
+  await admin.post(at("deprecate"), { version: "1.1.0", deprecated: false });
+  await admin.post(at("retire"), { version: "1.1.0" });
+  await admin.post(at("archive"), { comment: "done" });
+  await admin.get("/v1/agents/desk");
+  await admin.post(at("unarchive"));
+  await admin.get(at("history"));
+}
+
 async function policies(): Promise<void> {
   const rule = policyDocument({
     name: "nothing",
@@ -220,7 +243,7 @@ async function operations(): Promise<void> {
 }
 
 test("every operation, with every status that is no error", { timeout: 120_000 }, async () => {
-  for (const part of [executions, people, registry, policies, access, limits, operations]) await part();
+  for (const part of [executions, people, registry, agents, policies, access, limits, operations]) await part();
   const wanted = Object.values(readDocument().paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, responses }) =>
       Object.entries(responses)

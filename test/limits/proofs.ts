@@ -65,12 +65,48 @@ const grpcRequests = "packages/runtime/src/adapters/grpc/api/requests.test.ts";
 const grpcMany = "packages/runtime/src/adapters/grpc/api/many.test.ts";
 const grpcDoor = "packages/runtime/src/adapters/grpc/api/door.test.ts";
 
+const agentManifests = "packages/runtime/src/registry/agents/bounds.test.ts";
+const agentDefaults = ["packages/runtime/src/registry/agents/manifest.test.ts", "the smallest manifest, with every default"] as const;
+const agentDiffs = "packages/runtime/src/registry/agents/diff.test.ts";
+const publishedAgents = "packages/runtime/src/corridor/agents/bounds.test.ts";
+
 const pace = { why: "a pace, not a bound" } as const;
 const anew = { why: "what is not kept is read or made anew" } as const;
 const untold = { why: "what is over is only not told" } as const;
 const anyType = { why: "what is not looked at is taken for any type" } as const;
 
 export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
+  agentBounds: {
+    toolsPerAgentMax: [agentManifests, "toolsPerAgentMax"],
+    aliasCharsMax: [agentManifests, "aliasCharsMax"],
+    bindingSchemasBytesMax: [agentManifests, "bindingSchemasBytesMax"],
+    modelNameCharsMax: [agentManifests, "modelNameCharsMax"],
+    instructionsBytesMax: [agentManifests, "instructionsBytesMax"],
+    labelsMax: [agentManifests, "labelsMax"],
+    secretsMax: [agentManifests, "secretsMax"],
+    outputTokens: agentDefaults,
+    outputTokensMax: [agentManifests, "outputTokensMax"],
+    temperatureMax: [agentManifests, "temperatureMax"],
+    steps: agentDefaults,
+    stepsMax: [agentManifests, "stepsMax"],
+    tokens: agentDefaults,
+    tokensMax: [agentManifests, "tokensMax"],
+    wallClockMs: agentDefaults,
+    wallClockMsMin: [agentManifests, "wallClockMsMin"],
+    wallClockMsMax: [agentManifests, "wallClockMsMax"],
+    toolCalls: agentDefaults,
+    toolCallsMax: [agentManifests, "toolCallsMax"],
+    approvalWaitMs: agentDefaults,
+    approvalWaitMsMin: [agentManifests, "approvalWaitMsMin"],
+    approvalWaitMsMax: [agentManifests, "approvalWaitMsMax"],
+    concurrentCalls: agentDefaults,
+    concurrentCallsMax: [agentManifests, "concurrentCallsMax"],
+    depthMax: ["packages/runtime/src/corridor/agents/agents.test.ts", "that run their parent in the end, or one another too deep"],
+    agentsLookedAtMax: [publishedAgents, "no publication looks at more than 256 agents"],
+    versionsMax: [publishedAgents, "no agent has more than 1 000 versions"],
+    differencesMax: [agentDiffs, "500 differences are told"],
+    commentCharsMax: ["packages/runtime/src/corridor/agents/agents.test.ts", "a comment has a bound"],
+  },
   limits: {
     bodyBytesMax: [httpBodies, "1 MiB + 1 is refused"],
     inputBytesMax: [atTheDoors, "inputBytesMax: an input of 1 MiB is taken"],

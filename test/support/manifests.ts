@@ -55,3 +55,13 @@ export function policyDocument({
 }
 
 export const deny = (reason: string) => ({ decision: "deny", reason });
+
+/** An agent without tools, driven by a scripted model. */
+export function agentDocument(name: string, version = "1.0.0", spec: Readonly<Record<string, unknown>> = {}) {
+  return {
+    apiVersion: "signalbox.dev/v1",
+    kind: "Agent",
+    metadata: { name, version, owner: "tests", description: `Is ${name}` },
+    spec: { model: { provider: "scripted", name: "turns" }, instructions: "Be kind.", ...spec },
+  };
+}

@@ -7,6 +7,7 @@ import type { StreamEvent } from "../../packages/runtime/src/stream/types.ts";
 import type { Limit, UsageRow } from "../../packages/runtime/src/schedule/types.ts";
 import { newTenant } from "../../packages/runtime/src/tenancy/tenant.ts";
 import type { Grant, Key, Principal, Tenant } from "../../packages/runtime/src/tenancy/types.ts";
+import { scriptedAgents } from "./scripted-agents.ts";
 import { scriptedAt, scriptedCall, scriptedCallId } from "./scripted-call.ts";
 import { scriptedGovernance } from "./scripted-governance.ts";
 
@@ -350,6 +351,7 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
       workers: 1,
     }),
     metrics: async () => "tool_executions_total 7\n",
+    ...scriptedAgents(),
     ...scriptedGovernance({ record: scriptedTool, version: scriptedVersion }),
     ...replaced,
   };

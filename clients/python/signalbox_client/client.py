@@ -7,6 +7,14 @@ from typing import Any, Dict, Iterator, List, Literal, Mapping, Optional, Union
 
 from .models import (
     ActivationPage,
+    Agent,
+    AgentChangePage,
+    AgentDetail,
+    AgentDiff,
+    AgentPage,
+    AgentVersion,
+    AgentVersionLine,
+    AgentVersionPage,
     Approval,
     ApprovalDetail,
     ApprovalPage,
@@ -53,6 +61,7 @@ from .models import (
     ProjectPage,
     ProjectTool,
     ProjectToolPage,
+    PublishedAgent,
     PublishedPolicy,
     QuarantineResult,
     Readiness,
@@ -61,6 +70,7 @@ from .models import (
     RemovedWebhook,
     ResolveManyRequestFilter,
     ResolvedMany,
+    RolledBackAgent,
     RolledBackTool,
     RuntimeStatus,
     Scope,
@@ -1103,6 +1113,412 @@ class Client(Transport):
             if page["next_cursor"] is None:
                 return
             cursor = page["next_cursor"]
+
+    def list_agents(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> AgentPage:
+        """List agents.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        answer: AgentPage = self._send(
+            Request(
+                "GET",
+                "/v1/agents",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def iter_agents(
+        self,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[Agent]:
+        """List agents.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_agents(limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def publish_agent(
+        self,
+        document: Union[str, Mapping[str, Any]],
+        *,
+        dry_run: Optional[bool] = None,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> PublishedAgent:
+        """Publish a version of an agent.
+
+        It runs when it is deployed. The agents that its tools run are pinned to the versions that are
+        deployed now.
+
+        Takes the scope `tools:write`.
+
+        document: YAML or JSON as text, or data
+        dry_run: `true`: check everything and store nothing
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        policy_error, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body, content_type = document_body(document)
+        answer: PublishedAgent = self._send(
+            Request(
+                "PUT",
+                "/v1/agents",
+                query={"dry_run": dry_run, "comment": comment},
+                body=body,
+                content_type=content_type,
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def get_agent(
+        self,
+        name: str,
+        *,
+        version: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> AgentDetail:
+        """Read an agent with one of its versions.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        name: The agent's name
+        version: An exact version; else the deployed one, else the one that was published last
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, internal, ledger_unavailable.
+        """
+        answer: AgentDetail = self._send(
+            Request(
+                "GET",
+                f"/v1/agents/{in_path(name)}",
+                query={"version": version},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def list_agent_versions(
+        self,
+        name: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> AgentVersionPage:
+        """List the versions of an agent, newest first.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        name: The agent's name
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, internal, ledger_unavailable.
+        """
+        answer: AgentVersionPage = self._send(
+            Request(
+                "GET",
+                f"/v1/agents/{in_path(name)}/versions",
+                query={"limit": limit, "cursor": cursor},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def iter_agent_versions(
+        self,
+        name: str,
+        *,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[AgentVersionLine]:
+        """List the versions of an agent, newest first.
+
+        All of them, page after page.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        name: The agent's name
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_agent_versions(name=name, limit=limit, cursor=cursor, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def deploy_agent(
+        self,
+        name: str,
+        *,
+        version: str,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Agent:
+        """Choose the version that new sessions run.
+
+        Takes the scope `tools:write`.
+
+        name: The agent's name
+        version: An exact version
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        body.update(given({"comment": comment}))
+        answer: Agent = self._send(
+            Request(
+                "POST",
+                f"/v1/agents/{in_path(name)}/deploy",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def roll_back_agent(
+        self,
+        name: str,
+        *,
+        version: Optional[str] = None,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> RolledBackAgent:
+        """Go back to the version that was deployed before.
+
+        Takes the scope `tools:write`.
+
+        name: The agent's name
+        version: The version that was deployed before, without it
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"version": version, "comment": comment}))
+        answer: RolledBackAgent = self._send(
+            Request(
+                "POST",
+                f"/v1/agents/{in_path(name)}/rollback",
+                body=json_bytes(body),
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def deprecate_agent(
+        self,
+        name: str,
+        *,
+        version: str,
+        deprecated: Optional[bool] = None,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> AgentVersion:
+        """Let a version start no more sessions, or let it again.
+
+        Takes the scope `tools:write`.
+
+        name: The agent's name
+        version: An exact version
+        deprecated: False takes the mark away
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        body.update(given({"deprecated": deprecated, "comment": comment}))
+        answer: AgentVersion = self._send(
+            Request(
+                "POST",
+                f"/v1/agents/{in_path(name)}/deprecate",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def retire_agent(
+        self,
+        name: str,
+        *,
+        version: str,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> AgentVersion:
+        """Let a version start no more sessions, for good.
+
+        Takes the scope `tools:write`.
+
+        name: The agent's name
+        version: An exact version
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"version": version}
+        body.update(given({"comment": comment}))
+        answer: AgentVersion = self._send(
+            Request(
+                "POST",
+                f"/v1/agents/{in_path(name)}/retire",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def archive_agent(
+        self,
+        name: str,
+        *,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Agent:
+        """Let an agent start no more sessions.
+
+        Takes the scope `tools:write`.
+
+        name: The agent's name
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"comment": comment}))
+        answer: Agent = self._send(
+            Request(
+                "POST",
+                f"/v1/agents/{in_path(name)}/archive",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def unarchive_agent(
+        self,
+        name: str,
+        *,
+        comment: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Agent:
+        """Bring an archived agent back.
+
+        Takes the scope `tools:write`.
+
+        name: The agent's name
+        comment: Kept with the change and in the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"comment": comment}))
+        answer: Agent = self._send(
+            Request(
+                "POST",
+                f"/v1/agents/{in_path(name)}/unarchive",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def diff_agent(self, name: str, *, from_: str, to: str, timeout_s: Optional[float] = None) -> AgentDiff:
+        """Hold two versions of an agent side by side.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        name: The agent's name
+        from_: The version to start from
+        to: The version that is held against it
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, internal, ledger_unavailable.
+        """
+        answer: AgentDiff = self._send(
+            Request(
+                "GET",
+                f"/v1/agents/{in_path(name)}/diff",
+                query={"from": from_, "to": to},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def list_agent_changes(self, name: str, *, timeout_s: Optional[float] = None) -> AgentChangePage:
+        """List what was done to an agent, newest first.
+
+        Takes the scope `tools:read` or `sessions:read`.
+
+        name: The agent's name
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, internal, ledger_unavailable.
+        """
+        answer: AgentChangePage = self._send(
+            Request(
+                "GET",
+                f"/v1/agents/{in_path(name)}/history",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
 
     def list_policies(
         self,

@@ -29,6 +29,196 @@ class ActivationPage(TypedDict):
     next_cursor: Optional[str]
 
 
+class Agent(TypedDict):
+    """An agent: a name, and which version runs for it."""
+
+    agent: str
+    # What a session runs that names none; null: none is deployed
+    deployed_version: Optional[str]
+    # The one that was published last
+    latest_version: str
+    description: str
+    owner: str
+    created_at: str
+    # An archived agent starts no sessions; null: it is none
+    archived_at: Optional[str]
+
+
+class AgentChange(TypedDict):
+    """One thing that was done to an agent."""
+
+    agent: str
+    action: Literal[
+        "publish",
+        "deploy",
+        "roll_back",
+        "deprecate",
+        "undeprecate",
+        "retire",
+        "archive",
+        "unarchive",
+    ]
+    # Null: the whole agent was meant
+    version: Optional[str]
+    at: str
+    by: str
+    comment: str
+
+
+class AgentChangePage(TypedDict):
+    """One page of a list."""
+
+    items: List[AgentChange]
+    # For the next page; null on the last one
+    next_cursor: Optional[str]
+
+
+class AgentDetail(TypedDict):
+    """An agent with one version whole."""
+
+    agent: str
+    # What a session runs that names none; null: none is deployed
+    deployed_version: Optional[str]
+    # The one that was published last
+    latest_version: str
+    description: str
+    owner: str
+    created_at: str
+    # An archived agent starts no sessions; null: it is none
+    archived_at: Optional[str]
+    # All versions, in the order in which they were published
+    versions: List[str]
+    # The shown version
+    version: AgentVersion
+
+
+class AgentDiffDifferencesItem(TypedDict):
+    # Where, like `spec.tools["payments.charge"].version`
+    path: str
+    # Null: it is not there
+    before: Any
+    # Null: it is not there
+    after: Any
+
+
+_AgentDiffFields = TypedDict(
+    "_AgentDiffFields",
+    {
+        "agent": "str",
+        "from": "str",
+        "to": "str",
+        "differences": "List[AgentDiffDifferencesItem]",
+        "more": "int",
+    },
+    total=True,
+)
+
+
+class AgentDiff(_AgentDiffFields):
+    """Two versions held side by side."""
+
+
+class AgentPage(TypedDict):
+    """One page of a list."""
+
+    items: List[Agent]
+    # For the next page; null on the last one
+    next_cursor: Optional[str]
+
+
+class AgentSpecModel(TypedDict):
+    provider: str
+    name: str
+    max_output_tokens: int
+    # Null: as the provider sees fit
+    temperature: Optional[float]
+
+
+class AgentSpecLimits(TypedDict):
+    max_steps: int
+    max_tokens: int
+    max_wall_clock_ms: int
+    max_tool_calls: int
+    max_approval_wait_ms: int
+    max_concurrent_calls: int
+    on_limit: Literal["halt", "escalate"]
+
+
+class AgentSpec(TypedDict):
+    """A manifest's `spec`, defaults filled in; times in ms."""
+
+    model: AgentSpecModel
+    instructions: str
+    tools: List[ToolBinding]
+    default_policies: List[str]
+    # What its calls may need at most
+    permissions: List[str]
+    limits: AgentSpecLimits
+    # References, by name
+    secrets: Dict[str, str]
+
+
+class AgentVersion(TypedDict):
+    """One immutable published version."""
+
+    agent: str
+    version: str
+    # Stands in the ids of its calls
+    version_id: str
+    owner: str
+    description: str
+    labels: Dict[str, str]
+    # `deprecated`: starts no sessions; `retired`: the same, for good
+    status: Literal["published", "deprecated", "retired"]
+    # Whether it is what new sessions run that name no version
+    deployed: bool
+    # SHA-256 of the canonical manifest
+    manifest_digest: str
+    # Agents that its tools run, each with the version that was deployed when this was published
+    children: Dict[str, str]
+    published_at: str
+    published_by: str
+    spec: AgentSpec
+
+
+class AgentVersionLine(TypedDict):
+    """One version in a list."""
+
+    agent: str
+    version: str
+    version_id: str
+    # `deprecated`: starts no sessions; `retired`: the same, for good
+    status: Literal["published", "deprecated", "retired"]
+    deployed: bool
+    manifest_digest: str
+    # `provider/name`
+    model: str
+    # How many it may call
+    tools: int
+    published_at: str
+    published_by: str
+
+
+class AgentVersionPage(TypedDict):
+    """One page of a list."""
+
+    items: List[AgentVersionLine]
+    # For the next page; null on the last one
+    next_cursor: Optional[str]
+
+
+class _AgentVersionRequestRequired(TypedDict):
+    # An exact version
+    version: str
+
+
+class AgentVersionRequest(_AgentVersionRequestRequired, total=False):
+    """The version that it is about."""
+
+    # Kept with the change and in the audit
+    comment: str
+
+
 class ApprovalRoutesItem(TypedDict):
     # The role that a voter must hold; empty: anybody who may decide
     route: str
@@ -210,6 +400,13 @@ class ApprovalRequirements(TypedDict):
     on_reject: Literal["return_to_agent", "fail"]
     # The role that is asked after a timeout
     escalate_to: Optional[str]
+
+
+class ArchiveAgentRequest(TypedDict, total=False):
+    """Why the agent goes, or comes back."""
+
+    # Kept with the change and in the audit
+    comment: str
 
 
 class Attempt(TypedDict):
@@ -420,6 +617,20 @@ class DeliveryPage(TypedDict):
     items: List[Delivery]
     # For the next page; null on the last one
     next_cursor: Optional[str]
+
+
+class _DeprecateAgentRequestRequired(TypedDict):
+    # An exact version
+    version: str
+
+
+class DeprecateAgentRequest(_DeprecateAgentRequestRequired, total=False):
+    """A version that is to start no more sessions, or may again."""
+
+    # False takes the mark away
+    deprecated: bool
+    # Kept with the change and in the audit
+    comment: str
 
 
 class _DeprecateRequestRequired(TypedDict):
@@ -1463,6 +1674,42 @@ class ProjectToolPage(TypedDict):
     next_cursor: Optional[str]
 
 
+class _PublishedAgentWarningsItemRequired(TypedDict):
+    path: str
+    message: str
+
+
+class PublishedAgentWarningsItem(_PublishedAgentWarningsItemRequired, total=False):
+    hint: str
+
+
+class PublishedAgent(TypedDict):
+    """What publishing came to."""
+
+    agent: str
+    version: str
+    # Stands in the ids of its calls
+    version_id: str
+    owner: str
+    description: str
+    labels: Dict[str, str]
+    # `deprecated`: starts no sessions; `retired`: the same, for good
+    status: Literal["published", "deprecated", "retired"]
+    # Whether it is what new sessions run that name no version
+    deployed: bool
+    # SHA-256 of the canonical manifest
+    manifest_digest: str
+    # Agents that its tools run, each with the version that was deployed when this was published
+    children: Dict[str, str]
+    published_at: str
+    published_by: str
+    spec: AgentSpec
+    # The same manifest was published before; nothing has changed
+    already_there: bool
+    dry_run: bool
+    warnings: List[PublishedAgentWarningsItem]
+
+
 class PublishedPolicyMatch(TypedDict):
     """Whom it concerns; an empty list: anybody or anything."""
 
@@ -1688,11 +1935,40 @@ class Resources(TypedDict):
     egress_bytes: Optional[int]
 
 
+class RollBackAgentRequest(TypedDict, total=False):
+    """Where to go back to."""
+
+    # The version that was deployed before, without it
+    version: str
+    # Kept with the change and in the audit
+    comment: str
+
+
 class RollbackRequest(TypedDict, total=False):
     """Where to go back to."""
 
     # The version to go back to; the one active before, without it
     version: str
+
+
+_RolledBackAgentFields = TypedDict(
+    "_RolledBackAgentFields",
+    {
+        "agent": "str",
+        "deployed_version": "Optional[str]",
+        "latest_version": "str",
+        "description": "str",
+        "owner": "str",
+        "created_at": "str",
+        "archived_at": "Optional[str]",
+        "from": "str",
+    },
+    total=True,
+)
+
+
+class RolledBackAgent(_RolledBackAgentFields):
+    """An agent that is back at another version."""
 
 
 _RolledBackToolFields = TypedDict(
@@ -1980,6 +2256,31 @@ class Tool(TypedDict):
     # The tenant, or `platform`
     owned_by: str
     created_at: str
+
+
+__ToolBindingRequiredFields = TypedDict(
+    "__ToolBindingRequiredFields",
+    {
+        "tool": "str",
+        "version": "str",
+        "as": "str",
+        "scheduling": "Optional[str]",
+        "side_effect_class": "Optional[SideEffectClass]",
+        "policies": "List[str]",
+    },
+    total=True,
+)
+
+
+class _ToolBindingRequired(__ToolBindingRequiredFields):
+    pass
+
+
+class ToolBinding(_ToolBindingRequired, total=False):
+    """A tool that an agent may call, tightened."""
+
+    # JSON Schema that the input must match beside the tool's own
+    input: Any
 
 
 class ToolDetailBreaker(TypedDict):
@@ -2287,6 +2588,8 @@ ErrorCode = Literal[
     "grant_not_found",
     "approval_not_found",
     "policy_not_found",
+    "agent_not_found",
+    "session_not_found",
     "tenant_not_found",
     "project_not_found",
     "webhook_not_found",

@@ -1,4 +1,6 @@
 // Asks a Signalbox runtime over HTTP: runs tools, looks at calls, and administers what governs them.
+import { agents } from "./agents.ts";
+import type { AgentsClient } from "./agents.ts";
 import { askWith, segment, verbsOf } from "./ask.ts";
 import type { Ask, AskOptions } from "./ask.ts";
 import type { AnyTools, ToolMap } from "./call-types.ts";
@@ -58,6 +60,7 @@ export interface ClientOptions {
 /** @typeParam Tools maps names of tools to `{ input, output }`; then `invoke` and `stream` take nothing else */
 export interface Client<Tools extends ToolMap<Tools> = AnyTools> extends GovernanceClient, MeteringClient, CallsClient<Tools> {
   readonly tools: ToolsClient;
+  readonly agents: AgentsClient;
   readonly files: FilesClient;
   readonly tenants: TenantsClient;
   readonly keys: {
@@ -104,6 +107,7 @@ export function createClient<Tools extends ToolMap<Tools> = AnyTools>(options: C
     ...governance(ask),
     ...metering(ask),
     tools: tools(ask),
+    agents: agents(ask),
     files: files(ask),
     tenants: tenants(ask),
   };

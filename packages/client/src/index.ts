@@ -1,5 +1,20 @@
 // The public face of @signalbox/client.
 export { createClient } from "./client.ts";
+export type {
+  Agent,
+  AgentChange,
+  AgentDetail,
+  AgentDiff,
+  AgentsClient,
+  AgentSpec,
+  AgentStatus,
+  AgentVersion,
+  AgentVersionLine,
+  Commented,
+  PublishedAgent,
+  RolledBackAgent,
+  ToolBinding,
+} from "./agents.ts";
 export type { AskOptions } from "./ask.ts";
 export { isOpen } from "./call-types.ts";
 export type {

@@ -57,6 +57,8 @@ export const errorTable = {
   grant_not_found: row(404, NOT_FOUND, "not_found"),
   approval_not_found: row(404, NOT_FOUND, "not_found"),
   policy_not_found: row(404, NOT_FOUND, "not_found"),
+  agent_not_found: row(404, NOT_FOUND, "not_found"),
+  session_not_found: row(404, NOT_FOUND, "not_found"),
   tenant_not_found: row(404, NOT_FOUND, "not_found"),
   project_not_found: row(404, NOT_FOUND, "not_found"),
   webhook_not_found: row(404, NOT_FOUND, "not_found"),

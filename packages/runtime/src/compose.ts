@@ -33,7 +33,7 @@ import { createRuntime, type Runtime } from "./runtime.ts";
 import { backendRanks, isWatched } from "./sandbox/types.ts";
 import { platformTenant, type Asked, type Scope } from "./tenancy/types.ts";
 import { FairLine } from "./schedule/fair-line.ts";
-import { ensureBuiltins, ensureTenants, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
+import { ensureBuiltins, ensureTenants, publishAgents, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
 
 export { exportLedger, importLedger } from "./adapters/transfer/move.ts";
@@ -49,6 +49,8 @@ export interface DevOptions {
   readonly toolsDirs: readonly string[];
   /** Every policy below these folders is published at start. */
   readonly policiesDirs?: readonly string[];
+  /** Every agent.yaml below these folders is published at start, and deployed where no version of it is. */
+  readonly agentsDirs?: readonly string[];
   /** Boxes at once; 0 = no sandbox worker is started, and sandbox tools need one that was started by hand. */
   readonly boxes?: number;
   /** Takes native boxes whose limits are watched, not enforced, where the host has no control groups. */
@@ -172,12 +174,14 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
 /**
  * Before the doors open: no call shall come in between without its rules. Policies are checked against the tools, and
  * tools against the policies that they attach: so the tools come twice, and what is wrong with them is told the second time.
+ * Agents name both.
  */
 async function takeFolders(runtime: Runtime, store: DiskStore, options: DevOptions, log: Log): Promise<void> {
-  const { toolsDirs, policiesDirs = [] } = options;
+  const { toolsDirs, policiesDirs = [], agentsDirs = [] } = options;
   if (policiesDirs.length > 0) await registerTools(runtime, store, toolsDirs, createLog("silent"));
   await publishPolicies(runtime, policiesDirs);
   await registerTools(runtime, store, toolsDirs, log);
+  await publishAgents(runtime, agentsDirs, log);
 }
 
 function retentionOf({ retentionMs = limits.retentionMs }: DevOptions): { readonly retentionMs?: number } {

@@ -10,6 +10,7 @@ import type { Batch } from "./stream/types.ts";
 import type { AskedFile } from "./corridor/files.ts";
 import type { FilesService } from "./corridor/files-service.ts";
 import type { RateStanding } from "./corridor/limits.ts";
+import type { AgentService } from "./service-agents.ts";
 import type { GovernanceService } from "./service-governance.ts";
 import type { LimitService } from "./service-limits.ts";
 import type { TenantService } from "./service-tenants.ts";
@@ -170,7 +171,7 @@ export interface RuntimeStatus {
 }
 
 /** Every method throws SignalboxError with a code of the one error table, and nothing else on purpose. */
-export interface Service extends GovernanceService, FilesService, TenantService, LimitService {
+export interface Service extends GovernanceService, FilesService, TenantService, LimitService, AgentService {
   /**
    * A key of a suspended tenant is refused: `forbidden`, with the reason `tenant_suspended`.
    * @param token the credential as the caller sent it, without `Bearer `.

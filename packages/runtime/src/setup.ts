@@ -4,7 +4,7 @@ import { makeId, SignalboxError } from "@signalbox/protocol";
 import { packagedNames, readPackaged } from "./adapters/builtin/packaged.ts";
 import { servedManifests } from "./adapters/builtin/serve.ts";
 import { readClientFile, readWorkerKey, writeClientFile, writeWorkerKey, type DataFolder } from "./adapters/files/data-folder.ts";
-import { findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
+import { findAgents, findManifests, findPolicies, type ManifestFile } from "./adapters/files/manifest-files.ts";
 import { inlined, readSource } from "./adapters/files/manifest-source.ts";
 import { NoPackage, readFolderFile, readToolFolder } from "./adapters/store/folder.ts";
 import { base64url, sha256 } from "./adapters/system/crypto.ts";
@@ -12,6 +12,7 @@ import type { ContentStore } from "./corridor/files-ports.ts";
 import type { Chance, Clock, Log } from "./corridor/ports.ts";
 import { readTool } from "./corridor/tools.ts";
 import type { Ledger } from "./ledger/port.ts";
+import { wholeAgent } from "./registry/agents/manifest.ts";
 import { manifestDigest } from "./registry/digest.ts";
 import type { Runtime } from "./runtime.ts";
 import { makeKeyText } from "./tenancy/directory.ts";
@@ -239,6 +240,44 @@ async function storePackage(store: ContentStore, folder: string): Promise<string
   const outcome = await store.putPackage(admin.tenant, files.map(({ path, mode, ref }) => ({ path, mode, ref })));
   if (!outcome.ok) throw new SignalboxError("invalid_input", `the folder's code could not be stored: ${outcome.reason}`);
   return outcome.ref;
+}
+
+/**
+ * Publishes the agents below the folders and deploys those of which no version is; a bad one is told and does not keep the
+ * runtime from starting. An agent whose tools run another of them may stand before it: what was refused is tried again.
+ */
+export async function publishAgents(runtime: Runtime, folders: readonly string[], log: Log): Promise<void> {
+  if (folders.length === 0) return;
+  let open = await findAgents(process.cwd(), folders);
+  for (;;) {
+    const refused: (readonly [ManifestFile, Readonly<Record<string, unknown>>])[] = [];
+    for (const file of open) {
+      const why = await publishAgent(runtime, file);
+      if (why !== undefined) refused.push([file, why]);
+    }
+    if (refused.length === 0 || refused.length === open.length) {
+      for (const [{ shown }, why] of refused) log.error({ file: shown, ...why }, "an agent was refused and not published");
+      return;
+    }
+    open = refused.map(([file]) => file);
+  }
+}
+
+/** @returns why it was refused; undefined when it is published */
+async function publishAgent({ service }: Runtime, file: ManifestFile): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const read = await readSource(file);
+  if (!read.ok) return { problems: read.problems };
+  const writer = folderReader(admin.tenant, "tools:write");
+  try {
+    const { version } = await service.publishAgent(writer, wholeAgent(read.source.document, read.source.texts), {});
+    const { record } = await service.getAgent(folderReader(admin.tenant, "tools:read"), version.agent);
+    const idle = record.deployedVersion === null && record.archivedAt === null && version.status === "published";
+    if (idle) await service.deployAgent(writer, version.agent, version.version, "");
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    return { reason: error.message, details: error.details };
+  }
 }
 
 /**

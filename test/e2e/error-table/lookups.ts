@@ -52,6 +52,13 @@ export const lookupCases: readonly ErrorCase[] = [
     reach: ({ admin }) => admin.get("/v1/policies/no-such-rule"),
   },
   {
+    code: "agent_not_found",
+    when: "no agent has this name",
+    ...notFound,
+    details: { agent: "no-such-agent" },
+    reach: ({ admin }) => admin.get("/v1/agents/no-such-agent"),
+  },
+  {
     code: "tenant_not_found",
     when: "no tenant has this name, or it is another's",
     ...notFound,

@@ -1,4 +1,5 @@
 // Every place of the API at which something can be named, and how it is asked for there.
+import { agentDocument } from "../../support/manifests.ts";
 import type { Asked } from "./asking.ts";
 import type { Ids } from "./world.ts";
 
@@ -201,6 +202,55 @@ const tools: readonly Row[] = [
     201,
     () => "/v1/tools",
     ({ ownName }) => toolDocument(ownName),
+  ),
+];
+
+const ofAgent = (action: string): string => `/v1/agents/:name/${action}`;
+const actsOnAgent = (action: string, body: object = {}, fields: readonly string[] = ["name"]): Row =>
+  sends("POST", ofAgent(action), fields, 404, ({ agent }) => `/v1/agents/${agent}/${action}`, () => body);
+const looksAtAgent = (path: string, fields: readonly string[] = ["name"]): Row => ({
+  route: `GET /v1/agents/:name${path.replace(/\?.*/, "")}`,
+  fields,
+  status: 404,
+  ask: ({ agent }) => ({ method: "GET", path: `/v1/agents/${agent}${path}` }),
+});
+
+const agents: readonly Row[] = [
+  looksAtAgent(""),
+  looksAtAgent("?version=1.0.0", ["name", "version"]),
+  looksAtAgent("/versions"),
+  looksAtAgent("/history"),
+  looksAtAgent("/diff?from=1.0.0&to=1.1.0"),
+  actsOnAgent("deploy", { version: "1.0.0" }, ["name", "version"]),
+  actsOnAgent("rollback", { version: "1.0.0" }, ["name", "version"]),
+  actsOnAgent("deprecate", { version: "1.0.0" }, ["name", "version"]),
+  actsOnAgent("retire", { version: "1.0.0" }, ["name", "version"]),
+  actsOnAgent("archive"),
+  actsOnAgent("unarchive"),
+  sends(
+    "PUT",
+    "/v1/agents",
+    ["document"],
+    201,
+    () => "/v1/agents",
+    ({ ownName }) => agentDocument(ownName),
+  ),
+  // A tool of somebody else's is one that there is not.
+  sends(
+    "PUT",
+    "/v1/agents",
+    ["document"],
+    200,
+    () => "/v1/agents?dry_run=true",
+    ({ tool }) => agentDocument("mine", "1.0.0", { tools: [{ tool: `${tool}@1.0.0` }] }),
+  ),
+  sends(
+    "PUT",
+    "/v1/agents",
+    ["document"],
+    400,
+    () => "/v1/agents",
+    ({ policy }) => agentDocument("mine", "1.0.0", { default_policies: [policy] }),
   ),
 ];
 
@@ -453,6 +503,7 @@ export const rows: readonly Row[] = [
   ...invoking,
   ...files,
   ...tools,
+  ...agents,
   ...policies,
   ...approvals,
   ...brakes,

@@ -6,7 +6,7 @@ import { asked } from "../../support/corridor.ts";
 import { Governed } from "../../support/governed.ts";
 import { accepted, register, result, started } from "../../support/hand-hub.ts";
 import { HandStream } from "../../support/hand-stream.ts";
-import { ask as demand, policyDocument, workerTool } from "../../support/manifests.ts";
+import { agentDocument, ask as demand, policyDocument, workerTool } from "../../support/manifests.ts";
 import { ask, Works, type Asked, type Heard } from "./asking.ts";
 
 /** What can be asked for, as the owner has it; beside each a twin of the same form that nobody has. */
@@ -20,6 +20,7 @@ export interface Ids {
   readonly webhook: string;
   readonly tool: string;
   readonly policy: string;
+  readonly agent: string;
   readonly project: string;
   readonly principal: string;
   readonly tenant: string;
@@ -61,6 +62,7 @@ const nobody: Ids = {
   webhook: nobodys("whk"),
   tool: "reveal-fines",
   policy: "never-heard",
+  agent: "talk-nowhere",
   project: "south",
   principal: "user:nobody",
   tenant: "nope",
@@ -75,6 +77,7 @@ const spare: Ids = {
   ...nobody,
   tool: "ration-bread",
   policy: "always-mute",
+  agent: "help-no-body",
   project: "third",
   principal: "user:no-one",
   tenant: "none",
@@ -183,6 +186,9 @@ async function furnish(house: Governed, does: Ask): Promise<Omit<Ids, "tenant">>
     policyDocument({ name: "needs-a-yes", match: { tools: ["ship-parcel"] }, then: demand("boss") }),
   );
   await put("/v1/policies", policyDocument({ name: "its-own-one", match: { tools: ["none"] }, then: demand("boss") }));
+  for (const agent of ["desk-support", "ship-support", "its-own-one"])
+    for (const version of ["1.0.0", "1.1.0"]) await put("/v1/agents", agentDocument(agent, version));
+  await post("/v1/agents/desk-support/deploy", { version: "1.1.0" });
   for (const project of ["", "north"])
     await put("/v1/policies:defaults", { ...(project === "" ? {} : { project }), decision: "allow" });
   const key = await post("/v1/keys", {
@@ -221,6 +227,7 @@ async function furnish(house: Governed, does: Ask): Promise<Omit<Ids, "tenant">>
     webhook: hooks[0]?.webhook_id ?? "",
     tool,
     policy: "needs-a-yes",
+    agent: "desk-support",
     project: "north",
     principal: "user:fellow",
     idempotencyKey: "order-1",

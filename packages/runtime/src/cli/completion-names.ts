@@ -16,8 +16,19 @@ const sources: Readonly<Record<KnownName, Names>> = {
       for await (const { value } of versions(client, tool, how)) yield { value: `${tool}@${value}`, description: "" };
     } else for await (const { tool, description } of client.tools.list(page, how)) yield { value: tool, description };
   },
-  version: (client, { path, before: [first = ""] }, how) =>
-    path[0] === "policies" ? policyVersions(client, first, how) : versions(client, first, how),
+  async *agent(client, { start }, how) {
+    const at = start.indexOf("@");
+    if (at > 0) {
+      const agent = start.slice(0, at);
+      for await (const { value, description } of agentVersions(client, agent, how)) yield { value: `${agent}@${value}`, description };
+    } else for await (const { agent, description } of client.agents.list(page, how)) yield { value: agent, description };
+  },
+  from: (client, { before: [agent = ""] }, how) => agentVersions(client, agent, how),
+  to: (client, { before: [agent = ""] }, how) => agentVersions(client, agent, how),
+  version(client, { path, before: [first = ""] }, how) {
+    if (path[0] === "policies") return policyVersions(client, first, how);
+    return path[0] === "agents" ? agentVersions(client, first, how) : versions(client, first, how);
+  },
   async *"execution-id"(client, { path }, how) {
     for await (const call of callsFor(path.at(-1) ?? "", client, how))
       yield { value: call.execution_id, description: `${call.tool} ${call.status}` };
@@ -54,6 +65,11 @@ const sources: Readonly<Record<KnownName, Names>> = {
 async function* versions(client: Client, tool: string, how: AskOptions): AsyncIterable<Candidate> {
   if (tool === "" || tool.includes("@")) return;
   for (const value of (await client.tools.get(tool, {}, how)).versions) yield { value, description: "" };
+}
+
+async function* agentVersions(client: Client, agent: string, how: AskOptions): AsyncIterable<Candidate> {
+  if (agent === "" || agent.includes("@")) return;
+  for (const { version, status } of (await client.agents.versions(agent, page, how)).items) yield { value: version, description: status };
 }
 
 async function* policies(client: Client, { start }: Sought, how: AskOptions): AsyncIterable<Candidate> {

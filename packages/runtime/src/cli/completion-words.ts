@@ -37,6 +37,9 @@ const foldersOf = ["folder", "dir"];
 /** Placeholders whose values a runtime knows. */
 const known = [
   "tool",
+  "agent",
+  "from",
+  "to",
   "version",
   "execution-id",
   "approval-id",

@@ -4,7 +4,7 @@
 export const groups: Readonly<Record<string, readonly string[]>> = {
   "Begin:": ["dev", "serve", "init", "validate", "doctor", "worker"],
   "Calls:": ["run", "calls", "approvals", "files"],
-  "What may run:": ["tools", "policies", "freeze", "unfreeze", "limits"],
+  "What may run:": ["tools", "agents", "policies", "freeze", "unfreeze", "limits"],
   "Who may ask:": ["tenants", "projects", "keys", "grants"],
   "What goes on:": ["status", "workers", "usage", "audit", "webhooks", "ledger"],
   "This command line:": ["completion", "help"],

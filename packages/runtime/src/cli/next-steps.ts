@@ -79,6 +79,11 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
   grant_not_found: "signalbox grants list",
   approval_not_found: "see which there are: signalbox approvals list --all",
   policy_not_found: "signalbox policies list",
+  agent_not_found: ({ details }) => {
+    const { agent, versions } = details;
+    return typeof agent === "string" && Array.isArray(versions) ? `signalbox agents versions ${agent}` : "signalbox agents list";
+  },
+  session_not_found: "signalbox sessions list",
   tenant_not_found: "signalbox tenants list --platform",
   project_not_found: "signalbox projects list",
   webhook_not_found: "signalbox webhooks list",

@@ -1,5 +1,6 @@
 // The tree of commands, and the one function that runs a command line.
 import { Command, CommanderError } from "commander";
+import { addAgents } from "./commands/agents.ts";
 import { addApprovals } from "./commands/approvals.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addCalls } from "./commands/calls.ts";
@@ -98,6 +99,7 @@ function buildProgram(io: Io, result: Result, json: boolean): Command {
     addApprovals,
     addFiles,
     addTools,
+    addAgents,
     addPolicies,
     addFreeze,
     addLimits,

@@ -204,6 +204,11 @@ export function policyAndVersion(
   return nameAndVersion(text, flag, "policy@version", "payments-need-a-person@1.0.0");
 }
 
+/** The same for an agent. */
+export function agentAndVersion(text: string, flag: string | undefined): { readonly name: string; readonly version: string | undefined } {
+  return nameAndVersion(text, flag, "agent@version", "support@1.0.0");
+}
+
 function nameAndVersion(
   text: string,
   flag: string | undefined,

@@ -3,6 +3,7 @@ import type { Page } from "../ledger/port.ts";
 import type { Asked, RuntimeStatus, Service } from "../service.ts";
 import type { GovernanceService, WebhookService } from "../service-governance.ts";
 import type { LimitService } from "../service-limits.ts";
+import { agentService } from "./agents/service.ts";
 import { createGrant, listAudit, listGrants, revokeGrant, verifyAudit } from "./admin.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Paging } from "./cursors.ts";
@@ -44,6 +45,7 @@ export function serviceOf(ports: ServicePorts): Service {
     ...filesService(ports),
     ...tenantService(ports),
     ...limitService(ports),
+    ...agentService(ports),
     authenticate: (token, requestId) => authenticate(ports, token, requestId),
     invoke: (asked, request) => invoke(ports, asked, request),
     getExecution: (asked, id) => getExecution(ports, asked, id),

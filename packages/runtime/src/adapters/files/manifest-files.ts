@@ -5,6 +5,7 @@ import { limits } from "@signalbox/protocol";
 
 const manifestName = /^tool\.ya?ml$/;
 const policyName = /^(.+\.)?policy\.ya?ml$/;
+const agentName = /^(.+\.)?agent\.ya?ml$/;
 /** How a document says its kind, by the end of its name; whoever writes it otherwise names the file. */
 const policyKinds: readonly (readonly [ending: RegExp, kind: RegExp])[] = [
   // At the margin only: further in it would be somebody else's `kind`.
@@ -48,9 +49,13 @@ const policies: Wanted = {
   none: (shown) =>
     new NoManifests(`${shown} has no policy in it or below: no *.policy.yaml, and no YAML file of kind Policy`),
 };
-const both: Wanted = {
-  isOne: (name, path) => manifestName.test(name) || isPolicy(name, path),
-  none: (shown) => new NoManifests(`${shown} has no tool.yaml and no policy in it or below`, `signalbox init ${shown}`),
+const agents: Wanted = {
+  isOne: (name) => agentName.test(name),
+  none: (shown) => new NoManifests(`${shown} has no agent.yaml and no *.agent.yaml in it or below`, `signalbox agents init ${shown}`),
+};
+const all: Wanted = {
+  isOne: (name, path) => manifestName.test(name) || agentName.test(name) || isPolicy(name, path),
+  none: (shown) => new NoManifests(`${shown} has no tool.yaml, no agent.yaml and no policy in it or below`, `signalbox init ${shown}`),
 };
 
 /**
@@ -70,11 +75,24 @@ export function findPolicies(cwd: string, paths: readonly string[]): Promise<rea
 }
 
 /**
- * Both kinds, in the order of their paths.
+ * The manifests of agents: `agent.yaml`, `*.agent.yaml`.
+ * @throws NoManifests like {@link findManifests}
+ */
+export function findAgents(cwd: string, paths: readonly string[]): Promise<readonly ManifestFile[]> {
+  return find(cwd, paths, agents);
+}
+
+/**
+ * All kinds, in the order of their paths.
  * @throws NoManifests like {@link findManifests}
  */
 export function findDocuments(cwd: string, paths: readonly string[]): Promise<readonly ManifestFile[]> {
-  return find(cwd, paths, both);
+  return find(cwd, paths, all);
+}
+
+/** What stands in a folder and below it; nothing where there is none. */
+export async function filesIn(folder: string, of: "tools" | "policies"): Promise<readonly ManifestFile[]> {
+  return filesBelow(folder, folder, of === "tools" ? tools : policies);
 }
 
 async function isPolicy(name: string, path: string): Promise<boolean> {

@@ -1,9 +1,11 @@
 // Reads one manifest file with the schema files that it names, and knows on which line each part of it stands.
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { isMap, isScalar, isSeq, LineCounter, parseDocument as parseYaml } from "yaml";
 import { fileOf } from "../../registry/manifest/schemas.ts";
+import { limits } from "@signalbox/protocol";
+import type { TextFiles } from "../../registry/agents/spec.ts";
 import type { Files } from "../../registry/manifest/schemas.ts";
 import type { Problem } from "../../document/problems.ts";
 import { parseDocument } from "../../registry/yaml.ts";
@@ -12,6 +14,8 @@ import type { ManifestFile } from "./manifest-files.ts";
 export interface ManifestSource {
   readonly document: unknown;
   readonly files: Files;
+  /** The same files as they are, for those that are no documents. */
+  readonly texts: TextFiles;
   /** Where a problem's path stands, or the closest part of it that is there; counts from 1. */
   readonly lineOf: (path: string) => number | undefined;
 }
@@ -34,7 +38,7 @@ export async function readSource(file: ManifestFile): Promise<SourceOutcome> {
   }
   const parsed = parseDocument(text);
   if (!parsed.ok) return parsed;
-  return { ok: true, source: { document: parsed.value, files: filesBeside(file.path), lineOf: linesOf(text) } };
+  return { ok: true, source: { document: parsed.value, ...filesBeside(file.path), lineOf: linesOf(text) } };
 }
 
 /** The document as it is sent: a named schema file is replaced by its content, since the runtime sees no folder. */
@@ -54,22 +58,30 @@ function member(value: unknown, key: string): unknown {
   return (value as Record<string, unknown>)[key];
 }
 
-/** Files of the manifest's own folder; a link that leads out of it is refused. Throws as the port allows. */
-function filesBeside(manifestPath: string): Files {
+/** Files of the manifest's own folder; a link that leads out of it is refused. Throws as the ports allow. */
+function filesBeside(manifestPath: string): Pick<ManifestSource, "files" | "texts"> {
   const folder = realpathSync(dirname(manifestPath));
-  return (name) => {
+  const texts: TextFiles = (name) => {
     let path: string;
     try {
       path = realpathSync(join(folder, name));
     } catch {
       return undefined;
     }
-    if (!path.startsWith(folder + sep)) throw new Error("it stands outside of the tool's folder");
-    const parsed = parseDocument(readFileSync(path, "utf8"));
+    if (!path.startsWith(folder + sep)) throw new Error("it stands outside of the manifest's folder");
+    // Looked at first: a file of any size may stand there.
+    if (statSync(path).size > limits.manifestBytesMax) throw new Error(`it is larger than ${limits.manifestBytesMax} bytes`);
+    return readFileSync(path, "utf8");
+  };
+  const files: Files = (name) => {
+    const text = texts(name);
+    if (text === undefined) return undefined;
+    const parsed = parseDocument(text);
     if (parsed.ok) return parsed.value;
     const [first] = parsed.problems;
     throw new Error(first === undefined ? "it holds no document" : `line ${first.line}: ${first.message}`);
   };
+  return { files, texts };
 }
 
 /** The text has been parsed and bounded by then; this second reading is for positions only. */

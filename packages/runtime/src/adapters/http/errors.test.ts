@@ -24,6 +24,8 @@ const told: readonly [ErrorCode, number, string, boolean][] = [
   ["tenant_not_found", 404, "not_found", false],
   ["project_not_found", 404, "not_found", false],
   ["webhook_not_found", 404, "not_found", false],
+  ["agent_not_found", 404, "not_found", false],
+  ["session_not_found", 404, "not_found", false],
   ["worker_not_found", 404, "not_found", false],
   ["route_not_found", 404, "not_found", false],
   ["invalid_input", 400, "invalid_request", false],

@@ -31,6 +31,18 @@ const writtenRoutes = [
   "POST /v1/tools/:name/disable tools:write",
   "GET /v1/tools:pins tools:read",
   "GET /v1/tools:projects tools:read",
+  "GET /v1/agents tools:read|sessions:read",
+  "PUT /v1/agents tools:write",
+  "GET /v1/agents/:name tools:read|sessions:read",
+  "GET /v1/agents/:name/versions tools:read|sessions:read",
+  "POST /v1/agents/:name/deploy tools:write",
+  "POST /v1/agents/:name/rollback tools:write",
+  "POST /v1/agents/:name/deprecate tools:write",
+  "POST /v1/agents/:name/retire tools:write",
+  "POST /v1/agents/:name/archive tools:write",
+  "POST /v1/agents/:name/unarchive tools:write",
+  "GET /v1/agents/:name/diff tools:read|sessions:read",
+  "GET /v1/agents/:name/history tools:read|sessions:read",
   "GET /v1/policies tools:read",
   "PUT /v1/policies policies:write",
   "GET /v1/policies/:name tools:read",
@@ -130,7 +142,7 @@ describe("the order of the checks", () => {
 
   test.each(guarded)("%s %s asks for its scope before it looks at the body: %s", async (method, path, scopes) => {
     const door = await openDoor({
-      authenticate: async () => ({ ...alice, scopes: new Set(["sessions:read"] as const) }),
+      authenticate: async () => ({ ...alice, scopes: new Set(["secrets:write"] as const) }),
     });
     const body = method === "GET" ? {} : { body: "{" };
     const heard = await door.ask(method, `${pathOf(path)}?stray=1`, body);

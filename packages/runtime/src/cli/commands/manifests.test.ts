@@ -132,7 +132,7 @@ test("a schema may stand in a file of the tool's folder, and nowhere else", asyn
   expect((await inFolder("validate", "t")).out).toContain("spec.input.file there is no file in.json");
   await symlink("../outside.json", join(folder, "t", "in.json"));
   expect((await inFolder("validate", "t")).out).toContain(
-    "in.json cannot be read: it stands outside of the tool's folder",
+    "in.json cannot be read: it stands outside of the manifest's folder",
   );
   await rm(join(folder, "t", "in.json"));
   await write("t/in.json", `{"type":"object"}`);
@@ -213,6 +213,6 @@ test("a path that is not there, and a folder without a manifest, are wrong lines
   expect(await inFolder("validate", ".")).toEqual({
     code: 2,
     out: "",
-    err: "error: . has no tool.yaml and no policy in it or below\nnext:  signalbox init .\n",
+    err: "error: . has no tool.yaml, no agent.yaml and no policy in it or below\nnext:  signalbox init .\n",
   });
 });

@@ -15,6 +15,7 @@ export interface RuntimeFlags {
   readonly data: string;
   readonly tools: readonly string[];
   readonly policies: readonly string[];
+  readonly agents: readonly string[];
   readonly boxes: string;
   readonly enable: string;
   readonly acceptWatchedLimits?: boolean;
@@ -45,6 +46,7 @@ export function addRuntimeFlags(command: Command, data: string): Command {
       collect,
       [],
     )
+    .option("--agents <folder>", "publish every agent.yaml below it at start, and deploy those of which no version is; can be given again", collect, [])
     .option("--boxes <count>", "boxes at once for sandbox tools; 0 starts no sandbox worker", "16")
     .option(
       "--enable <names>",
@@ -83,6 +85,7 @@ export function runtimeOptions(io: Io, flags: RuntimeFlags): DevOptions & { read
     dataDir: resolve(io.cwd, flags.data),
     toolsDirs: flags.tools.map((folder) => resolve(io.cwd, folder)),
     policiesDirs: flags.policies.map((folder) => resolve(io.cwd, folder)),
+    agentsDirs: flags.agents.map((folder) => resolve(io.cwd, folder)),
     boxes: boxesFlag(flags.boxes),
     enable: enableFlag(flags.enable),
     acceptWatchedLimits: flags.acceptWatchedLimits === true,

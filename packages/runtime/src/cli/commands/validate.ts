@@ -9,9 +9,11 @@ import type { KnownTool } from "../../policy/document/when.ts";
 import type { Outcome, Runs, Session } from "../session.ts";
 import { plainLine } from "../text.ts";
 
+type Kind = "tool" | "policy" | "agent";
+
 interface Checked {
   readonly file: ManifestFile;
-  readonly kind: "tool" | "policy";
+  readonly kind: Kind;
   /** `name@version`, where it can be told. */
   readonly name: string | undefined;
   readonly problems: readonly PlacedProblem[];
@@ -25,7 +27,7 @@ export function addValidate(program: Command, runs: Runs): void {
       .description("check manifests and policies, without a runtime")
       .argument(
         "<path...>",
-        "their files, or folders with tool.yaml and *.policy.yaml files below them; conditions are checked against the tools among them",
+        "their files, or folders with tool.yaml, agent.yaml and *.policy.yaml files below them; conditions are checked against the tools among them",
       ),
     validate,
   );
@@ -66,13 +68,13 @@ async function readAll(files: readonly ManifestFile[]): Promise<readonly Found[]
 /** Policies are checked against the tools that are given beside them; of all others any field may be absent. */
 async function toolsIn(found: readonly Found[]): Promise<readonly KnownTool[]> {
   const sources = found.flatMap(({ read }) => (read.ok ? [read.source] : []));
-  if (!sources.some(({ document }) => isPolicy(document))) return [];
+  if (!sources.some(({ document }) => kindOf(document) === "policy")) return [];
   const [{ readManifest }, { inputShape }] = await Promise.all([
     import("../../registry/manifest.ts"),
     import("../../policy/condition/shape.ts"),
   ]);
   return sources.flatMap(({ document, files }) => {
-    const manifest = isPolicy(document) ? undefined : readManifest(document, files);
+    const manifest = kindOf(document) === "tool" ? readManifest(document, files) : undefined;
     if (manifest?.ok !== true) return [];
     const { metadata, spec } = manifest;
     return [{ name: metadata.name, input: () => inputShape(spec.input) }];
@@ -87,9 +89,8 @@ async function checkFile(
   if (!read.ok) return { file, kind: "tool", name: undefined, problems: read.problems, warnings: [] };
   const { source } = read;
   const placed = (problem: Problem): PlacedProblem => ({ ...problem, line: source.lineOf(problem.path) });
-  const kind = isPolicy(source.document) ? "policy" : "tool";
-  const { name, problems, warnings } =
-    kind === "policy" ? await checkPolicy(source, tools) : await checkTool(session, source);
+  const kind = kindOf(source.document);
+  const { name, problems, warnings } = await checks[kind](session, file, source, tools);
   const twin = before.find((one) => name !== undefined && one.kind === kind && one.name === name);
   const twice: Problem = {
     path: "metadata.version",
@@ -105,9 +106,19 @@ async function checkFile(
   };
 }
 
-function isPolicy(document: unknown): boolean {
-  return typeof document === "object" && document !== null && "kind" in document && document.kind === "Policy";
+function kindOf(document: unknown): Kind {
+  const kind = typeof document === "object" && document !== null && "kind" in document ? document.kind : undefined;
+  if (kind === "Policy") return "policy";
+  return kind === "Agent" ? "agent" : "tool";
 }
+
+type Check = (session: Session, file: ManifestFile, source: ManifestSource, tools: readonly KnownTool[]) => Promise<Findings>;
+
+const checks: Readonly<Record<Kind, Check>> = {
+  tool: (session, _file, source) => checkTool(session, source),
+  policy: (_session, _file, source, tools) => checkPolicy(source, tools),
+  agent: async (session, { path }, source) => (await import("../agent-check.ts")).checkAgentFile(session.io, path, source),
+};
 
 interface Findings {
   readonly name: string | undefined;

@@ -37,5 +37,5 @@ export const agentBounds = {
   versionsMax: 1_000,
   /** Differences that are told of two versions; the rest is counted. */
   differencesMax: 500,
-  commentCharsMax: 2_000,
+  commentCharsMax: 500,
 } as const;

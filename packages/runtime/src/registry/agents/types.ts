@@ -100,7 +100,7 @@ export interface AgentRecord {
   readonly archivedAt: number | null;
 }
 
-export const agentActions = ["publish", "deploy", "roll_back", "deprecate", "retire", "archive", "unarchive"] as const;
+export const agentActions = ["publish", "deploy", "roll_back", "deprecate", "undeprecate", "retire", "archive", "unarchive"] as const;
 
 /** One thing that was done to an agent, kept for ever. */
 export interface AgentChange {

@@ -2,6 +2,7 @@
 import { getOption } from "@bufbuild/protobuf";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Admin } from "@signalbox/protocol/v1/admin";
+import { Agents } from "@signalbox/protocol/v1/agents";
 import { Approvals } from "@signalbox/protocol/v1/approvals";
 import { route as routeOption, variant_of } from "@signalbox/protocol/v1/options";
 import { Policies } from "@signalbox/protocol/v1/policies";
@@ -31,7 +32,7 @@ export interface Rpc {
   readonly bytesMax: number;
 }
 
-export const services: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Admin];
+export const services: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Agents, Admin];
 
 const braces = /\{([a-z_]+)\}/g;
 

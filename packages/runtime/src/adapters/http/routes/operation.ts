@@ -7,6 +7,7 @@ export const tags = {
   executions: "Calls: make one, read it, follow it, stop it, say how it ended",
   approvals: "Questions put to people about calls, and their votes",
   tools: "The registry: tools, their versions, and which of them runs",
+  agents: "Agents: their versions, which of them runs, and what was done to them",
   files: "Content for boxes: input files and packages of code",
   policies: "Rules that allow, deny, or ask people, and what they would say",
   brakes: "Stop dispatch at once, and go on",

@@ -1,5 +1,6 @@
 // Every route of this door in one list, and what a path that matches none of them could have meant.
 import { accessRoutes } from "./access.ts";
+import { agentRoutes } from "./agents.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { documentRoutes } from "./documents.ts";
 import { executionRoutes } from "./executions.ts";
@@ -23,6 +24,7 @@ const apiRoutes: readonly Route[] = [
   ...fileRoutes,
   ...toolRoutes,
   ...toolVersionRoutes,
+  ...agentRoutes,
   ...policyRoutes,
   ...approvalRoutes,
   ...freezeRoutes,
