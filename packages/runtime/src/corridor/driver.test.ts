@@ -199,6 +199,7 @@ describe("a row that is another than memory's", () => {
     const { told } = world.driver.waiters.listen(waitKey("acme", "c1"));
     worker.say(result("c1"));
     expect((await told).state).toBe("cancelled");
+    await world.clock.pass(1_000);
     expect(world.logged).toEqual(["a guarded change met another row in the ledger"]);
     expect(world.hub.openCount()).toBe(0);
   });

@@ -1,11 +1,5 @@
 // Carries out what the hub orders: commits to the ledger, messages to workers, timers, and waking those who wait.
-import {
-  boxNotProvisioned,
-  timeInWords,
-  type RuntimeMessage,
-  type WorkerMessage,
-  type WorkStream,
-} from "@signalbox/protocol";
+import { boxNotProvisioned, timeInWords, type ErrorBody, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { CachedResult, Happening, StepResult } from "../call/machine.ts";
 import { isParked, isTerminal, type Call, type CallIdentity } from "../call/types.ts";
 import type { Beside } from "../dispatch/apply.ts";
@@ -13,9 +7,9 @@ import type { Admission } from "../dispatch/admission.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import type { Clearance, HubOutput, WorkerIdentity } from "../dispatch/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit } from "../ledger/port.ts";
-import type { ErrorBody } from "@signalbox/protocol";
 import { Backlog, retryMs } from "./backlog.ts";
 import { noFacts, type Companions, type DriverPorts, type Vetting } from "./driver-ports.ts";
+import { Repeats } from "./repeats.ts";
 import { Waiters } from "./waiters.ts";
 
 /** A stream that says nothing is no worker; it may not stay for ever. */
@@ -28,6 +22,7 @@ export class Driver {
   readonly #ports: DriverPorts;
   readonly #streams = new Map<number, WorkStream<WorkerMessage, RuntimeMessage>>();
   readonly #backlog: Backlog;
+  readonly #repeats: Repeats;
   readonly #admittedAt = new Map<string, number>();
   readonly #idle = new Set<() => void>();
   #streamCount = 0;
@@ -39,6 +34,7 @@ export class Driver {
   constructor(ports: DriverPorts) {
     this.#ports = ports;
     const { ledger, clock, log, hub } = ports;
+    this.#repeats = new Repeats({ clock, log });
     this.#backlog = new Backlog({
       ledger,
       clock,
@@ -395,14 +391,13 @@ export class Driver {
   }
 
   #settled(ticket: number, outcome: CommitOutcome): void {
-    const { hub, clock, log } = this.#ports;
+    const { hub, clock } = this.#ports;
     if (outcome.applied) {
       hub.stored(ticket, clock.now());
     } else {
       // Where replicas share the ledger, somebody else was first now and then.
-      const say = this.#companions === undefined ? log.warn : log.info;
-      say.call(log, { ticket, write: outcome.write }, "a guarded change met another row in the ledger");
-      hub.overtaken(ticket);
+      const level = this.#companions === undefined ? "warn" : "info";
+      this.#repeats.note(level, "a guarded change met another row in the ledger", hub.overtaken(ticket), { write: outcome.write });
     }
     this.pump();
   }
@@ -413,14 +408,14 @@ export class Driver {
   }
 
   async #reload(tenant: string, callId: string): Promise<void> {
-    const { hub, ledger, clock, log } = this.#ports;
+    const { hub, ledger, clock } = this.#ports;
     try {
       const row = await ledger.getCall(tenant, callId);
       const facts = row === undefined ? noFacts : await this.#ports.factsFor(row);
       hub.reloaded(row, tenant, callId, facts, clock.now());
       if (hub.find(tenant, callId) === undefined) this.#companions?.gone(tenant, callId);
     } catch (error) {
-      log.error({ reason: String(error), execution_id: callId }, "a call could not be read again; it is tried again");
+      this.#repeats.note("error", "a call could not be read again; it is tried again", callId, { reason: String(error) });
       if (!this.#stopped) clock.after(retryMs, () => void this.#reload(tenant, callId));
     }
     this.pump();
@@ -488,6 +483,7 @@ export class Driver {
   stop(): void {
     this.#stopped = true;
     this.#backlog.stop();
+    this.#repeats.stop();
     this.#disarm();
     for (const stream of this.#streams.values()) stream.close("the runtime stops");
     this.#streams.clear();

@@ -216,13 +216,14 @@ export class Hub {
     if (this.#state.draining) sendAway(this.#state, "idle");
   }
 
-  /** The ledger refused a guarded unit: its row is another than ours. Memory gives way. */
-  overtaken(ticket: number): void {
+  /** The ledger refused a guarded unit: its row is another than ours. Memory gives way. @returns the call's id, where one is still known */
+  overtaken(ticket: number): string | undefined {
     const entry = closeTicket(this.#state, ticket)?.entry;
-    if (entry === undefined || entry === null) return;
+    if (entry === undefined || entry === null) return undefined;
     entry.overtaken = true;
     const { tenant, callId } = entry.live.call;
     this.#state.out.push({ type: "reload", tenant, callId });
+    return callId;
   }
 
   /** The row as the ledger has it, after `reload`. */
