@@ -46,6 +46,11 @@ export class HandClock implements Clock {
     this.#now = until;
   }
 
+  /** Moves time and rings nothing, as for a process that stood still; what became due rings when time passes next. */
+  skip(ms: number): void {
+    this.#now += ms;
+  }
+
   #next(until: number): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) if (timer.at <= until && (first === undefined || timer.at < first.at)) first = timer;

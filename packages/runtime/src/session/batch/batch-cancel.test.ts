@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { preparedCall, preparedCalls, refusedCall, rowResult, spoken } from "../../../../../test/support/batches.ts";
 import { Batch } from "./batch.ts";
-import { cancelGraceMsDefault } from "./told.ts";
+import { cancelGraceMsDefault } from "./bounds.ts";
 
 const synthetic = (index: number) => ({
   index,

@@ -1,8 +1,9 @@
 // The order of a batch: which calls may start now, what a cancel means to each, and one result for every call.
+import { cancelledResult } from "../turn/told.ts";
 import type { PreparedCall } from "../turn/types.ts";
 import type { ToldResult } from "../types.ts";
+import { cancelGraceMsDefault } from "./bounds.ts";
 import { conflict, wantedBy, type Wanted } from "./scheduling.ts";
-import { cancelGraceMsDefault, syntheticResult } from "./told.ts";
 import type { BatchBounds, BatchEvent, BatchOutcome, CancelOrder, CancelScope, KnownCall } from "./types.ts";
 
 /** `ended`: it neither runs nor will; what a model is told of it may be known long before. */
@@ -141,7 +142,7 @@ export class Batch {
     const stop = open.filter(({ phase, deadlineAt }) => phase !== "waiting" && deadlineAt === null);
     const deadlineAt = at + this.#bounds.cancelGraceMs;
     for (const slot of stop) slot.deadlineAt = deadlineAt;
-    for (const slot of cancelled) this.#end(slot, syntheticResult(slot.call));
+    for (const slot of cancelled) this.#end(slot, cancelledResult(slot.call));
     const indexes = (slots: readonly Slot[]): number[] => slots.map(({ call }) => call.index);
     return { took: true, cancelled: indexes(cancelled), stop: indexes(stop), deadlineAt: stop.length === 0 ? null : deadlineAt };
   }
@@ -149,7 +150,7 @@ export class Batch {
   /** Past a deadline the model is told of a cancelled call; the call itself ends when it ends. */
   tick(at: number): void {
     for (const slot of this.#slots) {
-      if (slot.result === null && slot.deadlineAt !== null && at > slot.deadlineAt) this.#tell(slot, syntheticResult(slot.call));
+      if (slot.result === null && slot.deadlineAt !== null && at > slot.deadlineAt) this.#tell(slot, cancelledResult(slot.call));
     }
   }
 

@@ -31,6 +31,8 @@ export function sealed(envelope: EffectEnvelope, hash: EffectHash): SealedEnvelo
   const { scope, kind, subject, cause, key, payload } = envelope;
   const { tenant, sessionId, turn, step } = scope;
   try {
+    // A payload that is undefined would only be left out of the whole.
+    canonicalJson(payload);
     const envelopeJson = canonicalJson({ scope: { tenant, sessionId, turn, step }, kind, subject, cause, key, payload });
     return { envelopeJson, hash: hash(envelopeJson) };
   } catch (cause) {

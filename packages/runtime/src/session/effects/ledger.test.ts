@@ -78,6 +78,56 @@ describe("done once", () => {
   });
 });
 
+test("an outcome that is no JSON value is refused, and nothing is recorded", async () => {
+  const { store, controller } = world();
+  for (const value of [undefined, Number.NaN, () => 1]) {
+    expect((await failureOf(controller().execute({ ...envelope, key: `t2.e${store.rows.size + 1}` }, async () => answer(value, "beside")))).code).toBe("effect_unserializable");
+  }
+  expect([...store.rows.values()].map(({ state }) => state)).toEqual(["claimed", "claimed", "claimed"]);
+  expect(store.beside).toEqual([]);
+});
+
+describe("waiting", () => {
+  const busy = () => {
+    const made = world({ waitMsMax: 250 });
+    const first = made.controller().execute(envelope, () => new Promise(() => undefined));
+    // It never ends by itself; where its claim is taken it fails, which is no matter here.
+    first.catch(() => undefined);
+    return made;
+  };
+  const never = () => Promise.reject(new Error("done twice"));
+
+  test("ends after its bound, while the other renews its claim", async () => {
+    const { clock, controller } = busy();
+    await settled();
+    const failure = failureOf(controller().execute(envelope, never));
+    const ended: number[] = [];
+    void failure.then(() => ended.push(clock.now()));
+    await settled();
+    await clock.pass(249);
+    expect(ended).toEqual([]);
+    await clock.pass(1);
+    expect(ended).toEqual([1_250]);
+    expect((await failure).message).toBe("another has been at effect t2.e5 for more than 250 ms: try again later");
+  });
+
+  test("ends when the session is another's by then: with the lost lease, or with what that one recorded", async () => {
+    const { store, clock, controller } = busy();
+    await settled();
+    const waiting = failureOf(controller().execute(envelope, never));
+    await settled();
+    store.fence = 2;
+    let finish = (): void => undefined;
+    const next = controller({ fence: 2 }).execute(envelope, () => new Promise((resolve) => void (finish = () => resolve(answer("theirs")))));
+    await settled();
+    await clock.pass(100);
+    expect((await waiting).code).toBe("lease_lost");
+    finish();
+    await next;
+    expect(await controller().execute(envelope, never)).toEqual({ kind: "complete_model", value: "theirs" });
+  });
+});
+
 describe("renewal", () => {
   test("goes on three times in a claim while the effect is done, and no timer is left behind", async () => {
     const { store, clock, controller } = world();

@@ -117,7 +117,7 @@ const nameOf = ({ tenant, sessionId, key }: Pick<JournalRow, "tenant" | "session
 
 function textOf({ kind, value }: EffectOutcome, key: string): string {
   try {
-    return canonicalJson({ kind, value });
+    return `{"kind":${canonicalJson(kind)},"value":${canonicalJson(value)}}`;
   } catch (cause) {
     throw new EffectFailure("effect_unserializable", key, `the outcome of effect ${key} is no JSON value: answer with plain data`, { cause });
   }

@@ -18,7 +18,7 @@ export function toolCallsOf(parts: readonly AssistantPart[]): readonly ToolCallP
   return parts.filter((part) => part.type === "tool_call");
 }
 
-function unrun(call: Named, more: Pick<ToldResult, "told" | "status" | "text" | "errorCode">): ToldResult {
+function unrun(call: Named, more: Pick<ToldResult, "told" | "status" | "text" | "errorCode" | "cancelledBy">): ToldResult {
   return {
     index: call.index,
     callId: call.callId,
@@ -42,7 +42,7 @@ export function refusedResult(call: Named, errorCode: string, message: string): 
 /** It was not run, or is no longer waited for, because somebody cancelled. */
 export function cancelledResult(call: Named): ToldResult {
   const text = "[Tool execution cancelled]\ntool call cancelled";
-  return unrun(call, { told: "synthetic", status: "cancelled", text, errorCode: "cancelled" });
+  return unrun(call, { told: "synthetic", status: "cancelled", text, errorCode: "cancelled", cancelledBy: "runtime" });
 }
 
 /** It may have run, and nobody can say so here; never a success that was made up. */
