@@ -26,13 +26,20 @@ const turns = [
   ...["wrong id", "wrong type", "after Done", "fuzz", "replay", "every point"].map((one) => `turn ${one}`),
   ...[1, 2, 7, 16, 128, 131, 132, 133, 135].map((one) => `report ${String(one).padStart(3, "0")}`),
 ];
+const batches = [
+  ...[1, 2, 3, 4, 5].map((one) => `B${one}`),
+  ...[1, 2, 10].map((one) => `C${one}`),
+  ...["value", "outcome", "shared", "serial", "text"].map((one) => `grace ${one}`),
+  "pairs after a cancel",
+  ...[1, 3, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 22].map((one) => `D${one}`),
+];
 const worst = [2, 3, 6, 7, 8, 9, 10].map((one) => `worst thing ${one}`);
 
 test("every case has a place, and nothing else has", () => {
   const ids = Object.entries(asked).flatMap(([kind, numbers]) =>
     numbers.map((one) => `${kind}${String(one).padStart(2, "0")}`),
   );
-  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst, ...turns]);
+  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst, ...turns, ...batches]);
 });
 
 test.each(Object.entries(cases))("%s is where it is said to be", (_id, places) => {

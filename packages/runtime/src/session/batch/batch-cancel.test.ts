@@ -209,6 +209,13 @@ describe("races, people, and a new owner", () => {
     expect(other.outcome()).toEqual({ results: [rowResult(preparedCall(0))], settled: [0], cancelled: "turn" });
   });
 
+  test("a cancel behind the grace of an earlier one comes too late", () => {
+    const batch = running(1);
+    batch.cancel({ scope: "batch" }, 0);
+    expect(batch.cancel({ scope: "turn" }, 51)).toEqual({ took: false, cancelled: [], stop: [], deadlineAt: null });
+    expect(batch.outcome()).toEqual({ results: [synthetic(0)], settled: [0], cancelled: "batch" });
+  });
+
   test("C10: the same cancel twice is one cancel", () => {
     const batch = Batch.start(preparedCalls("parallel", "parallel"), 1);
     batch.started(0);
