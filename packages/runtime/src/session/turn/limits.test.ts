@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   answer,
   drive,
+  failedAnswer,
   kept,
   limitAnswered,
   message,
@@ -190,6 +191,21 @@ describe("escalate", () => {
   test("a budget of nothing is not asked about: one more of it would never be enough", () => {
     const { effects, done } = run({ toolCallsMax: 0, onLimit: "escalate" }, grants(9));
     expect([count(effects, "AskLimit"), done.reason.code]).toEqual([0, "limit_tool_calls"]);
+  });
+
+  test("a model that ran out of the turn's time is asked again without half of its answer, and keeps it where nobody is asked", () => {
+    const late = failedAnswer("timeout", [{ type: "text", text: "so far" }]);
+    const model = [late, answer(["done"])];
+    const granted = run({ wallClockMsMax: 100, onLimit: "escalate" }, { model, limit: grants(1).limit ?? [] });
+    expect(granted.machine.history.map(({ type }) => type)).toEqual(["user", "assistant"]);
+    expect(granted.done.reason.code).toBe("end_turn");
+    expect(granted.effects.filter(({ type }) => type === "CompleteModel")).toMatchObject([
+      { id: 1, historyLength: 1 },
+      { id: 3, historyLength: 1 },
+    ]);
+    const halted = run({ wallClockMsMax: 100 }, { model });
+    expect(halted.machine.history.at(-1)).toMatchObject({ type: "assistant", parts: [{ text: "so far" }] });
+    expect(halted.done.reason.code).toBe("limit_wall_clock");
   });
 
   test("two budgets that are reached at once are asked about one after the other", () => {

@@ -1,5 +1,6 @@
 // The turn machine: what is asked next, and what an answer makes of the turn. It decides everything and does nothing.
 import { cutText } from "@signalbox/protocol";
+import type { ModelOutcome } from "../model.ts";
 import type { HistoryItem, SessionReason } from "../types.ts";
 import { keptParts, spokenParts } from "./kept.ts";
 import {
@@ -134,11 +135,7 @@ export class TurnMachine {
     this.#use("tokens", inputTokens + outputTokens);
     const usage = { inputTokens, outputTokens };
     const here = this.#here();
-    if (!outcome.ok) {
-      const parts = spokenParts(outcome.parts);
-      if (parts.length > 0) this.#add({ type: "assistant", ...here, parts, stop: "cancelled", usage });
-      return this.#onModelFailure(outcome.code, outcome.message);
-    }
+    if (!outcome.ok) return this.#onModelFailure(outcome);
     const { stop } = outcome;
     const parts = keptParts(outcome.parts);
     if (parts.length > 0) this.#add({ type: "assistant", ...here, parts, stop, usage });
@@ -154,10 +151,15 @@ export class TurnMachine {
     this.#ask({ type: "Checkpoint", when: "before_completion", cut: stop === "max_tokens" });
   }
 
-  #onModelFailure(code: string, message: string): void {
-    if (code === "cancelled") return this.#finish(cancelled);
+  #onModelFailure({ code, message, parts, usage }: Extract<ModelOutcome, { readonly ok: false }>): void {
     // The time it was given was all that the turn had left.
-    if (code === "timeout" && this.#left() === 0) return this.#reach("wall_clock", "completion");
+    const outOfTime = code === "timeout" && this.#left() === 0;
+    const spoken = spokenParts(parts);
+    // Where the model is asked again, half of its last answer must not be the last word: providers refuse that.
+    if (spoken.length > 0 && !(outOfTime && this.#escalates("wall_clock")))
+      this.#add({ type: "assistant", ...this.#here(), parts: spoken, stop: "cancelled", usage });
+    if (code === "cancelled") return this.#finish(cancelled);
+    if (outOfTime) return this.#reach("wall_clock", "completion");
     this.#end("ended", { code: "model_failed", message: cutText(`the model failed (${code}): ${message}`) });
   }
 
@@ -217,9 +219,14 @@ export class TurnMachine {
       budget: budgetOf(budgets, limit),
       on_limit: onLimit,
     });
-    // One more budget of nothing would be asked for without end.
-    if (onLimit === "escalate" && sizeOf(budgets.limits, limit) > 0) this.#ask({ type: "AskLimit", limit, before });
+    if (this.#escalates(limit)) this.#ask({ type: "AskLimit", limit, before });
     else this.#halt(limit);
+  }
+
+  /** One more budget of nothing would be asked for without end. */
+  #escalates(limit: CountedLimit): boolean {
+    const { limits } = this.#config;
+    return limits.onLimit === "escalate" && sizeOf(limits, limit) > 0;
   }
 
   #halt(limit: CountedLimit): void {

@@ -1,7 +1,8 @@
 // Writes a history as the Messages API wants it: turns alternate, and results stand at once behind their calls.
 import type { ModelRequest } from "../../../session/model.ts";
+import { shownCallIds, type StableHash } from "../../../session/provider-names.ts";
 import type { AssistantPart, HistoryItem, ToldResult } from "../../../session/types.ts";
-import { argumentsObject, shownCallIds, shownName, shownText, shownWords, type StableHash } from "../shown.ts";
+import { argumentsObject, shownName, shownText, shownWords } from "../shown.ts";
 
 export interface Message {
   readonly role: "user" | "assistant";

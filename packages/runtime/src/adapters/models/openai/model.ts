@@ -3,7 +3,7 @@ import type { Clock } from "../../../corridor/ports.ts";
 import type { Model } from "../../../session/model.ts";
 import { exchange } from "../exchange.ts";
 import { refusedBefore } from "../pairing.ts";
-import type { StableHash } from "../shown.ts";
+import type { StableHash } from "../../../session/provider-names.ts";
 import { chatAnswer } from "./answer.ts";
 import { chatRequest, type Dialect } from "./request.ts";
 

@@ -2,7 +2,8 @@
 import type { ModelRequest } from "../../../session/model.ts";
 import type { AssistantPart, HistoryItem, ToldResult } from "../../../session/types.ts";
 import { recordOf } from "../loose.ts";
-import { argumentsObject, shownCallIds, shownName, shownText, shownWords, type StableHash } from "../shown.ts";
+import { shownCallIds, type StableHash } from "../../../session/provider-names.ts";
+import { argumentsObject, shownName, shownText, shownWords } from "../shown.ts";
 
 export type ChatMessage = Readonly<Record<string, unknown>> & { readonly role: "system" | "user" | "assistant" | "tool" };
 
