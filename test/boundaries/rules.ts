@@ -36,6 +36,7 @@ const floors: Readonly<Record<string, number>> = {
   "service-governance.ts": 2,
   "service-limits.ts": 2,
   "service-agents.ts": 2,
+  "service-sessions.ts": 2,
   "service-tenants.ts": 2,
   corridor: 2,
   "runtime.ts": 2,

@@ -1,5 +1,6 @@
 // One of several replicas of the simulator: the real hub, driver, governor, approvals and replicas' part over the shared store.
 import { argsOf } from "../../packages/runtime/src/corridor/args.ts";
+import { AgentBook } from "../../packages/runtime/src/corridor/sessions/agent-book.ts";
 import { Approvals } from "../../packages/runtime/src/corridor/approvals.ts";
 import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
 import type { Consult } from "../../packages/runtime/src/corridor/driver-ports.ts";
@@ -68,7 +69,7 @@ export function makeReplica(parts: SimReplicaParts): SimReplica {
   const hub = new Hub(name, hubLimits, new FairLine(), clock.now());
   const log = { info() {}, warn() {}, error: (fields: object, message: string) => process.alive && parts.heard(fields, message) };
   const catalog = new BarredCatalog((tool) => parts.barred.holds(tool));
-  const governing: GovernorPorts = { hub, ledger, catalog, directory: openDirectory, policies, clock };
+  const governing: GovernorPorts = { hub, ledger, catalog, directory: openDirectory, policies, agents: new AgentBook(ledger), clock };
   const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => facts, consult: consultOf(governing, () => approvals) });
   const chance = { bytes: (count: number) => Uint8Array.from({ length: count }, () => random.below(256)) };
   const approvals = new Approvals({ ...governing, driver, chance, hash, meters, log, noticed: () => undefined });

@@ -14,6 +14,7 @@ import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
 import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../packages/runtime/src/ledger/port.ts";
+import type { Models } from "../../packages/runtime/src/session/model.ts";
 import { createRuntime, type Runtime } from "../../packages/runtime/src/runtime.ts";
 import { FairLine } from "../../packages/runtime/src/schedule/fair-line.ts";
 import type { Asked, InvokeAnswer, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
@@ -85,7 +86,7 @@ export class Corridor {
   #grants = 0;
 
   /** @param before a corridor that was killed: its data folder and its clock go on */
-  constructor(limits: Partial<HubLimits> = {}, before?: Corridor) {
+  constructor(limits: Partial<HubLimits> = {}, before?: Corridor, models?: Models) {
     const clock = before?.clock ?? new HandClock(at0);
     this.clock = clock;
     this.#folder = before === undefined ? mkdtempSync(join(tmpdir(), "corridor-")) : before.#folder;
@@ -113,6 +114,7 @@ export class Corridor {
       seal: createSeal(Buffer.alloc(32, 7), "webhooks"),
       cursorSeal: createSeal(Buffer.alloc(32, 7), "cursors"),
       store: this.store,
+      ...(models === undefined ? {} : { models }),
     });
     this.service = this.runtime.service;
     // No rules, which is something else than rules that cannot be had; done before the first call of any test.

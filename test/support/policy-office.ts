@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sha256 } from "../../packages/runtime/src/adapters/system/crypto.ts";
 import { SqliteLedger } from "../../packages/runtime/src/adapters/sqlite/ledger.ts";
+import { AgentBook } from "../../packages/runtime/src/corridor/sessions/agent-book.ts";
 import { Catalog } from "../../packages/runtime/src/corridor/catalog.ts";
 import type { PolicyPorts } from "../../packages/runtime/src/corridor/policy-admin.ts";
 import { publishPolicy } from "../../packages/runtime/src/corridor/policy-admin-publish.ts";
@@ -59,7 +60,7 @@ export function paper({ name = "rule", version = "1.0.0", level = "tenant", proj
 export class PolicyOffice {
   readonly clock = new HandClock(noon);
   readonly ledger: SqliteLedger;
-  readonly ports: PolicyPorts & Pick<ProjectPorts, "counting">;
+  readonly ports: PolicyPorts & Pick<ProjectPorts, "counting"> & { readonly agents: AgentBook };
   changes = 0;
   readonly #folder = mkdtempSync(join(tmpdir(), "policies-"));
   #made = 0;
@@ -77,6 +78,7 @@ export class PolicyOffice {
     this.ports = {
       ledger: this.ledger,
       catalog: new Catalog(this.ledger, sha256),
+      agents: new AgentBook(this.ledger),
       directory: new Directory(this.ledger, sha256),
       refusals: new Refusals({ ledger: this.ledger, clock, meters, log }),
       clock,

@@ -2,6 +2,7 @@
 import { SignalboxError } from "@signalbox/protocol";
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { ToolRecord, ToolVersion } from "../../packages/runtime/src/registry/types.ts";
+import { scriptedSessions } from "./scripted-sessions.ts";
 import type { Asked, CallFollower, ExecutionDetail, InvokeRequest, Service } from "../../packages/runtime/src/service.ts";
 import type { StreamEvent } from "../../packages/runtime/src/stream/types.ts";
 import type { Limit, UsageRow } from "../../packages/runtime/src/schedule/types.ts";
@@ -352,6 +353,7 @@ export function scriptedService(replaced: Partial<Service> = {}): ScriptedServic
     }),
     metrics: async () => "tool_executions_total 7\n",
     ...scriptedAgents(),
+    ...scriptedSessions,
     ...scriptedGovernance({ record: scriptedTool, version: scriptedVersion }),
     ...replaced,
   };

@@ -1,6 +1,7 @@
 // One control-plane process of the walk: the real hub, driver, governor and approvals over the store that outlives them.
 import { limits } from "@signalbox/protocol";
 import { argsOf } from "../../packages/runtime/src/corridor/args.ts";
+import { AgentBook } from "../../packages/runtime/src/corridor/sessions/agent-book.ts";
 import { Approvals } from "../../packages/runtime/src/corridor/approvals.ts";
 import { resultCheck } from "../../packages/runtime/src/corridor/check-result.ts";
 import { Driver } from "../../packages/runtime/src/corridor/driver.ts";
@@ -73,7 +74,7 @@ export function startReplica(parts: ReplicaParts): Replica {
   const meters = { count() {}, observe() {}, text: async () => "" };
   const log = { info() {}, warn() {}, error: (fields: object, message: string) => parts.heard(fields, message) };
   const catalog = new BarredCatalog((tool) => parts.barred.holds(tool));
-  const governing: GovernorPorts = { hub, ledger, catalog, directory: openDirectory, policies, clock };
+  const governing: GovernorPorts = { hub, ledger, catalog, directory: openDirectory, policies, agents: new AgentBook(ledger), clock };
   const consult: Consult = {
     async recheck(call) {
       const look = await lookAgain(governing, call, argsOf(call));

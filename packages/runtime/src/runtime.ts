@@ -18,9 +18,12 @@ import type { Replicas } from "./corridor/replicas/replicas.ts";
 import { Locks } from "./corridor/locks.ts";
 import { PolicyBook } from "./corridor/policy-book.ts";
 import type { Chance, Clock, Hash, Log, Meters } from "./corridor/ports.ts";
+import type { SessionDriver } from "./corridor/sessions/driver.ts";
+import { sessionsOf } from "./corridor/sessions/plug.ts";
 import { reconsider } from "./corridor/reconsider.ts";
 import { Refusals } from "./corridor/refusals.ts";
 import { keptResult } from "./corridor/result-cache.ts";
+import { AgentBook } from "./corridor/sessions/agent-book.ts";
 import { Retention } from "./corridor/retention.ts";
 import { serviceOf, type ServicePorts } from "./corridor/service.ts";
 import { Streams } from "./corridor/streams.ts";
@@ -33,6 +36,7 @@ import { createWebhooks, type Webhooks } from "./corridor/webhooks.ts";
 import { Hub } from "./dispatch/hub.ts";
 import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
 import type { Ledger } from "./ledger/port.ts";
+import type { Models } from "./session/model.ts";
 import { isShared } from "./ledger/shared.ts";
 import type { Calendar } from "./schedule/types.ts";
 import type { RuntimeStatus, Service } from "./service.ts";
@@ -66,6 +70,8 @@ export interface RuntimePorts {
   readonly retentionMs?: number;
   /** Left out: no privileged built-in tool is on, and none has a weaker box. */
   readonly switches?: Switches;
+  /** Left out: no provider is configured, and no agent gets an answer. */
+  readonly models?: Models;
 }
 
 export interface Runtime {
@@ -75,6 +81,7 @@ export interface Runtime {
   readonly refusals: Refusals;
   readonly policies: PolicyBook;
   readonly approvals: Approvals;
+  readonly sessions: SessionDriver;
   /** Whoever wants to open a Work stream. @throws SignalboxError */
   admitWorker(key: string): Promise<Principal>;
   /** Takes rules, freezes and the open calls of the ledger into memory; before any door opens. */
@@ -95,6 +102,7 @@ interface Ending {
   readonly leaving: AbortController;
   readonly retention: Retention | undefined;
   readonly replicas: Replicas | undefined;
+  readonly sessions: SessionDriver;
 }
 
 export function createRuntime(ports: RuntimePorts): Runtime {
@@ -110,18 +118,19 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     if (current.ok) hub.triggersAre(triggersOf(current.set));
   });
   const refusals = new Refusals({ ledger, clock, meters, log });
-  const governing: GovernorPorts = { hub, ledger, catalog, directory, policies, clock };
+  const agents = new AgentBook(ledger);
+  const governing: GovernorPorts = { hub, ledger, catalog, directory, policies, agents, clock };
   const limits = new Limits({ hub, ledger, clock, meters, calendar: ports.calendar });
   const webhooks = createWebhooks({ ...ports, base64url: (bytes) => ports.base64url(bytes), refusals, door: ports.webhookDoor, seal: ports.seal });
   const shared = isShared(ledger) ? ledger : undefined;
   const kept = shared === undefined ? {} : { kept: (tenant: string, callId: string) => shared.wake([{ type: "said", tenant, callId }]) };
   const streams = new Streams({ ledger, clock, log, find: (tenant, callId) => hub.find(tenant, callId), ...kept });
-  const consult = consultOf({ ...ports, governing, streams, limits, approvals: () => approvals });
+  const consult = consultOf({ ...ports, governing, streams, limits, approvals: () => approvals, sessions: () => sessions });
   const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: (call) => catalog.factsFor(call), consult });
-  const noticed = (): void => webhooks.poke();
-  const approvals = new Approvals({ ...governing, driver, chance: ports.chance, hash, meters, log, noticed });
+  const told = { chance: ports.chance, hash, meters, log };
+  const approvals = new Approvals({ ...governing, ...told, driver, noticed: () => webhooks.poke(), closed: (approval) => sessions.closed(approval) });
   const replicas =
-    shared === undefined ? undefined : replicasOf({ ...ports, ...governing, ledger: shared, grpcAddress: ports.grpcAddress ?? (() => ""), storeTime: ports.storeTime ?? (() => undefined), driver, streams, limits, approvals, webhooks });
+    shared === undefined ? undefined : replicasOf({ ...ports, ...governing, ledger: shared, grpcAddress: ports.grpcAddress ?? (() => ""), storeTime: ports.storeTime ?? (() => undefined), driver, streams, limits, approvals, webhooks, sessionHeard: (tenant, sessionId) => sessions.heard(tenant, sessionId) });
   const leaving = new AbortController();
   const retention = ports.retentionMs === undefined ? undefined : new Retention({ ...governing, store: ports.store, log, meters }, ports.retentionMs);
   const admin: AdminPorts = {
@@ -132,14 +141,14 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     counting: new Locks(),
     store: ports.store,
     refusals,
-    chance: ports.chance,
-    hash,
-    meters,
+    ...told,
     draining: leaving.signal,
     base64url: (bytes) => ports.base64url(bytes),
   };
+  const { driver: sessions, parts: sessionParts } = sessionsOf({ admin, log, replica: ports.replica, models: ports.models, shared });
   const parts: ServicePorts = {
     ...admin,
+    ...sessionParts,
     calendar: ports.calendar,
     webhooks: webhooks.service,
     streams,
@@ -154,14 +163,16 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     refusals,
     policies,
     approvals,
+    sessions,
     admitWorker: (key) => admitWorker(parts, key, ""),
     async recover() {
       const open = await recover(parts, webhooks, replicas);
+      sessions.start();
       retention?.start();
       return open;
     },
     warnOfUnaskable: () => warnOfUnaskable(parts, log),
-    ...endings({ driver, streams, approvals, webhooks, leaving, retention, replicas }),
+    ...endings({ driver, streams, approvals, webhooks, leaving, retention, replicas, sessions }),
   };
 }
 
@@ -171,10 +182,11 @@ interface Consulted extends Pick<RuntimePorts, "ledger" | "clock" | "log" | "met
   readonly limits: Limits;
   /** They are made with the driver that asks them. */
   readonly approvals: () => Approvals;
+  readonly sessions: () => SessionDriver;
 }
 
 function consultOf(parts: Consulted): Consult {
-  const { governing, streams, limits, approvals } = parts;
+  const { governing, streams, limits, approvals, sessions } = parts;
   return {
     async recheck(call) {
       const look = await lookAgain(governing, call, argsOf(call));
@@ -190,6 +202,7 @@ function consultOf(parts: Consulted): Consult {
     told(call) {
       limits.told(call);
       streams.told(call);
+      sessions().told(call);
     },
   };
 }
@@ -201,10 +214,12 @@ function keepUse({ ledger, log }: RuntimePorts, { tenant, keyId }: Key, at: numb
   });
 }
 
-function endings({ driver, streams, approvals, webhooks, leaving, retention, replicas }: Ending): Pick<Runtime, "drain" | "stop"> {
+function endings({ driver, streams, approvals, webhooks, leaving, retention, replicas, sessions }: Ending): Pick<Runtime, "drain" | "stop"> {
   return {
     async drain(ms) {
       await replicas?.drain();
+      // They go on elsewhere, or at the next start; what they called goes on here.
+      await sessions.stop();
       const drained = driver.drain(ms, replicas?.addresses());
       leaving.abort();
       const { idle } = await drained;
@@ -213,6 +228,7 @@ function endings({ driver, streams, approvals, webhooks, leaving, retention, rep
       return { idle };
     },
     async stop() {
+      await sessions.stop();
       await retention?.stop();
       await replicas?.stop();
       approvals.stop();

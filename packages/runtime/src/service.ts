@@ -13,6 +13,7 @@ import type { RateStanding } from "./corridor/limits.ts";
 import type { AgentService } from "./service-agents.ts";
 import type { GovernanceService } from "./service-governance.ts";
 import type { LimitService } from "./service-limits.ts";
+import type { SessionService } from "./service-sessions.ts";
 import type { TenantService } from "./service-tenants.ts";
 import type { Asked, Grant, Key, KeyQuery, NewKey, Principal } from "./tenancy/types.ts";
 
@@ -171,7 +172,7 @@ export interface RuntimeStatus {
 }
 
 /** Every method throws SignalboxError with a code of the one error table, and nothing else on purpose. */
-export interface Service extends GovernanceService, FilesService, TenantService, LimitService, AgentService {
+export interface Service extends GovernanceService, FilesService, TenantService, LimitService, AgentService, SessionService {
   /**
    * A key of a suspended tenant is refused: `forbidden`, with the reason `tenant_suspended`.
    * @param token the credential as the caller sent it, without `Bearer `.

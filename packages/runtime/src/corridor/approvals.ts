@@ -6,7 +6,7 @@ import type { Clearance } from "../dispatch/types.ts";
 import type { ApprovalHappening, ApprovalReply, ApprovalStep, VoteCast } from "../policy/approval/machine.ts";
 import { openApproval } from "../policy/approval/open.ts";
 import { stepApproval } from "../policy/approval/step.ts";
-import type { ApprovalRequirements, ApprovalWithVotes } from "../policy/approval/types.ts";
+import type { Approval, ApprovalRequirements, ApprovalWithVotes } from "../policy/approval/types.ts";
 import { approves, unitOf, type ApprovalUnit } from "./approval-unit.ts";
 import { argsOf, hashedArgs } from "./args.ts";
 import { lookAgain, type GovernorPorts } from "./governor.ts";
@@ -24,6 +24,8 @@ export interface ApprovalPorts extends GovernorPorts {
   readonly log: Log;
   /** Called after a commit with notices in it. */
   readonly noticed: () => void;
+  /** Told of every approval that was closed here, once that is stored. */
+  readonly closed?: (approval: Approval) => void;
 }
 
 /** Steps on one approval that may lose against another writer before the person is asked to try again. */
@@ -203,6 +205,18 @@ export class Approvals {
     throw new Error("others write this approval at the same time");
   }
 
+  /** What it was about is gone: nobody need be asked any more. One that is closed stays as it is. */
+  async withdraw(tenant: string, approvalId: string, by: string): Promise<void> {
+    return this.#locks.run(`${tenant}\n${approvalId}`, async () => {
+      const event: ApprovalHappening = { type: "cancel", by, reason: "session_ended", requestId: "" };
+      for (let tries = 0; tries < triesMax; tries++) {
+        const all = await this.#read(tenant, approvalId);
+        if (all.approval.state !== "pending" || (await this.#carryOut(all, event, this.#step(all, event), undefined)) !== undefined) return;
+      }
+      throw new Error("others write this approval at the same time");
+    });
+  }
+
   /** An admission has opened an approval. */
   opened(expiresAt: number): void {
     this.dueBy(expiresAt);
@@ -259,6 +273,7 @@ export class Approvals {
       meters.observe("approval_wait_seconds", (approval.closedAt - approval.openedAt) / 1_000, { outcome: approval.outcome ?? "" });
     }
     for (const effect of step.effects) if (effect.type === "open") this.dueBy(effect.row.expiresAt);
+    if (step.changed && approval.closedAt !== null) this.#ports.closed?.(approval);
     if (approval.state === "pending") this.dueBy(Math.max(approval.expiresAt, clock.now()));
     return { after: step.after, reply: step.reply };
   }

@@ -10,6 +10,7 @@ import { SchemaCache } from "../registry/schema-cache.ts";
 import type { ToolRecord, ToolVersion } from "../registry/types.ts";
 import { resultCheck, type ValidateOutput } from "./check-result.ts";
 import type { Hash } from "./ports.ts";
+import type { Bound } from "./sessions/bound.ts";
 import { allOff, type Switches } from "./switches.ts";
 
 export interface ReadyTool {
@@ -18,6 +19,8 @@ export interface ReadyTool {
   readonly facts: ToolFacts;
   /** What the arguments can be, as policies ask; made when it is first needed. */
   shape(): Shape;
+  /** Set where an agent's session calls it: the agent's part in the rules. */
+  readonly bound?: Bound;
 }
 
 const uncheckable: ValidateOutput = () => ({

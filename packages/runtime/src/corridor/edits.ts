@@ -39,7 +39,7 @@ export async function judgeEdit(
   if (bytes > limits.inputBytesMax) return no(errorBody("payload_too_large", `the arguments have ${bytes} bytes; the limit is ${limits.inputBytesMax}`));
   const version = await ports.ledger.toolVersion(call.toolTenant, call.tool, call.version);
   if (version === undefined) return no(errorBody("tool_not_found", `${call.tool}@${call.version} is gone`));
-  const tool = ports.catalog.ready(version);
+  const tool = await ports.agents.toolFor(call, ports.catalog.ready(version));
   const verdict = tool.input.validateInput(readArgs(edit.argsJson));
   if (!verdict.ok) {
     const message = `the changed arguments do not match the input schema of ${call.tool}@${call.version}`;

@@ -22,6 +22,7 @@ import { readArgs } from "./args.ts";
 import type { Catalog, ReadyTool } from "./catalog.ts";
 import type { PolicyBook } from "./policy-book.ts";
 import type { Clock } from "./ports.ts";
+import type { AgentBook } from "./sessions/agent-book.ts";
 import { subjectOf } from "./subject.ts";
 import { offError } from "./switches.ts";
 
@@ -31,6 +32,7 @@ export interface GovernorPorts {
   readonly catalog: Catalog;
   readonly directory: Directory;
   readonly policies: PolicyBook;
+  readonly agents: AgentBook;
   readonly clock: Clock;
 }
 
@@ -67,7 +69,12 @@ export interface Denial {
 
 /** Permissions first: what the tool needs and the principal was not given. Empty = nothing is missing. */
 export function missingFor({ tool, holdings }: Asking): readonly string[] {
-  return missingPermissions(holdings.permissions, [`tool:invoke:${tool.version.tool}`, ...tool.version.spec.permissions]);
+  const needed = [`tool:invoke:${tool.version.tool}`, ...tool.version.spec.permissions];
+  const missing = missingPermissions(holdings.permissions, needed);
+  if (tool.bound === undefined) return missing;
+  // An agent has no right that its manifest does not give it, whoever it works for.
+  const beyond = missingPermissions(tool.bound.ceiling, needed);
+  return [...new Set([...missing, ...beyond])];
 }
 
 /** Hears the rules that read no arguments. */
@@ -84,6 +91,7 @@ export function begin(ports: GovernorPorts, asking: Asking, id: string): Deliber
     roles: asking.holdings.roles,
     context: asking.context,
     trigger: null,
+    ...(asking.tool.bound === undefined ? {} : { attached: asking.tool.bound.attached }),
   });
   const current = policies.current();
   if (!current.ok) return { id, subject, rules: undefined, failed: current.failure, clearance };
@@ -190,7 +198,7 @@ export async function lookAgain(ports: GovernorPorts, call: Call, argsJson: stri
   const args = readArgs(argsJson);
   const off = offError(ports.catalog.switches, version, args);
   if (off !== undefined) return no(off.code, off.message, off.details ?? {});
-  const tool = ports.catalog.ready(version);
+  const tool = await ports.agents.toolFor(call, ports.catalog.ready(version));
   const context = JSON.parse(call.contextJson) as Readonly<Record<string, unknown>>;
   const asking: Asking = { tenant: call.tenant, project: call.project, principal: call.principal, holdings, tool, context };
   const missing = missingFor(asking);

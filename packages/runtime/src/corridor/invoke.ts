@@ -1,7 +1,6 @@
 // The way of a call from the door to its admission: resolve, authorize, validate, decide, reserve, admit, and the wait for its end.
-import { canonicalJson, errorBody, fieldFault, limits, makeId, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
+import { canonicalJson, errorBody, fieldFault, limits, SignalboxError, utf8Bytes, type ErrorCode } from "@signalbox/protocol";
 import type { EditedArgs } from "../call/machine.ts";
-import { pinnedRetry } from "../call/retry.ts";
 import { isParked, isTerminal, type Call, type CallIdentity, type Decision } from "../call/types.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import { LedgerUnavailable, type GuardedWrite, type Ledger } from "../ledger/port.ts";
@@ -12,9 +11,8 @@ import type { ToolVersion } from "../registry/types.ts";
 import type { Asked, InvokeAnswer, InvokeRequest } from "../service.ts";
 import type { Directory } from "../tenancy/directory.ts";
 import type { Approvals } from "./approvals.ts";
-import type { ReadyTool } from "./catalog.ts";
 import { chooseBox } from "./boxes.ts";
-import { checkFiles, filesText, resolveFiles, type CheckedFile } from "./files.ts";
+import { checkFiles, filesText, resolveFiles } from "./files.ts";
 import type { ContentStore } from "./files-ports.ts";
 import { disabledDetails, unresolvedError } from "./catalog-errors.ts";
 import type { Driver } from "./driver.ts";
@@ -37,8 +35,9 @@ import {
 } from "./governor.ts";
 import type { Charge, Limits } from "./limits.ts";
 import type { Locks } from "./locks.ts";
-import { allowanceOf, unheldObligation, type Allowance } from "./obligations.ts";
+import { allowanceOf, unheldObligation } from "./obligations.ts";
 import { openingOf } from "./opening.ts";
+import { allowed, fingerprintOf, freshId, identityOf, type Passage, type SessionOrigin } from "./identity.ts";
 import { placeOf } from "./place.ts";
 import type { Chance, Hash, Meters } from "./ports.ts";
 import type { Refusals } from "./refusals.ts";
@@ -64,21 +63,14 @@ export interface InvokePorts extends GovernorPorts {
   readonly draining: AbortSignal;
 }
 
-/** A request on its way, with what each stage has found. */
-interface Passage {
-  readonly asked: Asked;
-  readonly request: InvokeRequest;
-  readonly project: string;
-  readonly tool: ReadyTool;
-  readonly inputJson: string;
-  readonly inputHash: string;
-  readonly fingerprint: string;
-  readonly files: readonly CheckedFile[];
+export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRequest): Promise<InvokeAnswer> {
+  await ports.refusals.requireScope(asked.principal, "tools:invoke", asked.requestId);
+  return invokeFrom(ports, asked, request, undefined);
 }
 
-export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRequest): Promise<InvokeAnswer> {
+/** The same way for a session's call: it brings its id and its place, and its agent's part in the rules. */
+export async function invokeFrom(ports: InvokePorts, asked: Asked, request: InvokeRequest, origin: SessionOrigin | undefined): Promise<InvokeAnswer> {
   const since = ports.clock.monotonic();
-  await ports.refusals.requireScope(asked.principal, "tools:invoke", asked.requestId);
   const project = await placeOf(ports, asked, request);
   const { version, disabled } = await resolveVersion(ports, asked, request, project);
   const canonicalInput = canonicalJson(request.input);
@@ -88,11 +80,12 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
     asked,
     request,
     project,
-    tool: ports.catalog.ready(version),
+    tool: origin === undefined ? ports.catalog.ready(version) : ports.agents.bind(origin.agent, ports.catalog.ready(version)),
     inputJson: JSON.stringify(request.input),
     inputHash,
     fingerprint: fingerprintOf(ports.hash, request, canonicalInput, filesText(files)),
     files,
+    origin,
   };
   const asking = await authorize(ports, passage);
   if (disabled) await denyDisabled(ports, passage);
@@ -103,14 +96,6 @@ export async function invoke(ports: InvokePorts, asked: Asked, request: InvokeRe
   const heard = hear(ports, begun, args, passage.tool);
   if (isOver(heard)) await deny(ports, passage, judge(ports, heard));
   return reserve(ports, passage, { heard, edited, args, since });
-}
-
-/** SHA-256 over canonical JSON of tool, version as requested, input as sent, and files where there are any. */
-function fingerprintOf(hash: Hash, request: InvokeRequest, canonicalInput: string, files: string | undefined): string {
-  const tool = JSON.stringify(request.tool);
-  const version = JSON.stringify(request.version ?? "");
-  const named = files === undefined ? "" : `"files":${files},`;
-  return hash(`{${named}"input":${canonicalInput},"tool":${tool},"version":${version}}`);
 }
 
 async function resolveVersion(ports: InvokePorts, asked: Asked, request: InvokeRequest, project: string): Promise<Found> {
@@ -140,8 +125,13 @@ async function authorize(ports: InvokePorts, passage: Passage): Promise<Asking> 
   const began = ports.clock.monotonic();
   const { asked, project, tool, request } = passage;
   const { principal } = asked;
-  const holdings = await storable(ports.directory.holdingsOf(principal, project, ports.clock.now()));
   const { tenant, name } = principal;
+  const holdings = await storable(holdingsFor(ports, passage));
+  if (holdings === undefined) {
+    const message = `no key of ${name} is valid any more`;
+    const decision: Decision = { id: freshId(ports, "dec"), outcome: "deny", reason: message, rules: [], spentMicros: 0 };
+    return denied(ports, passage, decision, { code: "forbidden", message, details: { reason: "principal_gone" }, reason: "principal_gone" });
+  }
   const asking: Asking = { tenant, project, principal: name, holdings, tool, context: request.context ?? {} };
   const missing = missingFor(asking);
   if (missing.length === 0) return asking;
@@ -149,6 +139,13 @@ async function authorize(ports: InvokePorts, passage: Passage): Promise<Asking> 
   const message = `${name} has no grant for ${missing.join(", ")}`;
   const decision: Decision = { id: freshId(ports, "dec"), outcome: "deny", reason: message, rules: [], spentMicros };
   return denied(ports, passage, decision, { code: "forbidden", message, details: { missing }, reason: "missing_grant" });
+}
+
+/** Whoever started a session need not be there while it works; what they hold today counts. */
+function holdingsFor(ports: InvokePorts, { asked: { principal }, project, origin }: Passage) {
+  const now = ports.clock.now();
+  if (origin === undefined) return ports.directory.holdingsOf(principal, project, now);
+  return ports.directory.holdingsByName(principal.tenant, principal.name, project, now);
 }
 
 async function denyDisabled(ports: InvokePorts, passage: Passage): Promise<never> {
@@ -283,7 +280,7 @@ const countTriesMax = 20;
 
 async function countAndAdmit(ports: InvokePorts, passage: Passage, judged: Charged): Promise<InvokeAnswer> {
   for (let tries = 0; tries < countTriesMax; tries++) {
-    const needed = countsOf(judged.heard, { sessionId: "", turn: 0 }, ports.clock.now());
+    const needed = countsOf(judged.heard, passage.origin ?? { sessionId: "", turn: 0 }, ports.clock.now());
     const counted = await storable(count(ports.ledger, needed));
     const answer = await admitAs(ports, passage, { ...judged, heard: hearCounted(ports, judged.heard, counted) }, countGuards(counted));
     if (answer !== "recount") return answer;
@@ -308,7 +305,8 @@ async function admitAs(
   const { told, stop } = ports.driver.waiters.listen(waitKey(identity.tenant, identity.callId));
   try {
     const admission = { identity, edited, facts: passage.tool.facts, clearance: heard.clearance };
-    const opening = openingOf(ports, identity, edited, judgement);
+    const opening = openingOf(ports, identity, edited, judgement, passage.origin?.agent.spec.limits.approvalWaitMsMax);
+    requireUncancelled(passage);
     const outcome = await storable(
       opening === null
         ? admitOrAnswer(ports, guards.length === 0 ? admission : { ...admission, beside: { guards, writes: [] } }, {
@@ -359,6 +357,7 @@ async function requireHeld(ports: InvokePorts, passage: Passage, { obligations }
 
 async function reserved(ports: InvokePorts, passage: Passage): Promise<Call | undefined> {
   const { idempotencyKey } = passage.request;
+  if (passage.origin !== undefined) return storable(ports.ledger.getCall(passage.asked.principal.tenant, passage.origin.callId));
   if (idempotencyKey === undefined) return undefined;
   return storable(ports.ledger.getCallByKey(passage.asked.principal.tenant, passage.project, idempotencyKey));
 }
@@ -385,7 +384,13 @@ async function answerExisting(ports: InvokePorts, passage: Passage, existing: Ca
   }
 }
 
+/** Rules may have been asked for long: a cancel that came meanwhile wins over what they say. */
+function requireUncancelled({ origin }: Passage): void {
+  if (origin?.cancelled() === true) throw new SignalboxError("cancelled", "the call was cancelled before it was admitted");
+}
+
 function admissible(ports: InvokePorts, passage: Passage): void {
+  requireUncancelled(passage);
   if (ports.hub.draining) throw new SignalboxError("draining", "the runtime is shutting down; try again in a moment", { details: { retry_after_s: 1 } });
   ports.limits.requireRoom({ tenant: passage.asked.principal.tenant, project: passage.project });
 }
@@ -430,62 +435,4 @@ export function unstored(cause?: unknown): SignalboxError {
     details: { retry_after_s: 1 },
     cause,
   });
-}
-
-function freshId(ports: InvokePorts, prefix: "exec" | "dec"): string {
-  return makeId(prefix, ports.clock.now(), ports.chance.bytes(10));
-}
-
-/** What the tool and the caller leave of time and size, before any rule. */
-function allowed({ request, tool }: Passage): Allowance {
-  const { timeoutMs } = tool.version.spec;
-  return {
-    timeoutMs: Math.min(request.limits?.timeoutMs ?? timeoutMs, timeoutMs),
-    resultBytesMax: Math.min(request.limits?.maxOutputBytes ?? limits.resultBytesMax, limits.resultBytesMax),
-  };
-}
-
-function identityOf(ports: InvokePorts, passage: Passage, decision: Decision, allowance: Allowance): CallIdentity {
-  const { request, asked, tool } = passage;
-  const { spec } = tool.version;
-  const now = ports.clock.now();
-  const context = request.context ?? {};
-  return {
-    tenant: asked.principal.tenant,
-    callId: freshId(ports, "exec"),
-    project: passage.project,
-    tool: tool.version.tool,
-    toolTenant: tool.version.tenant,
-    version: tool.version.version,
-    requestedVersion: request.version ?? "",
-    manifestDigest: tool.version.manifestDigest,
-    executor: spec.executor.type,
-    sandbox: null,
-    boxJson: null,
-    filesJson: "[]",
-    sideEffectClass: spec.sideEffectClass,
-    onIndeterminate: spec.onIndeterminate,
-    principal: asked.principal.name,
-    onBehalfOf: "",
-    sessionId: "",
-    turn: 0,
-    step: 0,
-    index: 0,
-    contextJson: JSON.stringify(context),
-    traceparent: request.traceparent ?? "",
-    requestId: asked.requestId,
-    idempotencyKey: request.idempotencyKey ?? null,
-    fingerprint: passage.fingerprint,
-    inputHash: passage.inputHash,
-    inputJson: passage.inputJson,
-    priority: request.priority ?? "normal",
-    decision,
-    admittedAt: now,
-    timeoutMs: allowance.timeoutMs,
-    graceMs: spec.graceMs,
-    resultBytesMax: allowance.resultBytesMax,
-    totalDeadlineAt: request.deadlineMs === undefined ? null : now + request.deadlineMs,
-    cacheKey: null,
-    retryJson: pinnedRetry({ factor: 2, timeouts: false, ...spec.retry }, spec.sideEffectClass),
-  };
 }

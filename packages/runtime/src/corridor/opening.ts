@@ -5,6 +5,7 @@ import type { CallIdentity } from "../call/types.ts";
 import type { GuardedWrite, PlainWrite } from "../ledger/port.ts";
 import { openApproval } from "../policy/approval/open.ts";
 import { refusalError } from "../policy/approval/told.ts";
+import type { ApprovalRequirements } from "../policy/approval/types.ts";
 import type { Judgement } from "../policy/decide.ts";
 import { unitOf } from "./approval-unit.ts";
 import type { Approvals } from "./approvals.ts";
@@ -24,9 +25,12 @@ export function openingOf(
   ports: { readonly approvals: Approvals; readonly clock: Clock; readonly hash: Hash },
   identity: CallIdentity,
   edited: EditedArgs | null,
-  { approval, decision }: Judgement,
+  { approval: wanted, decision }: Judgement,
+  waitMsMax = Number.POSITIVE_INFINITY,
 ): Opening | null {
-  if (approval === null) return null;
+  if (wanted === null) return null;
+  // An agent that may wait only so long asks only so long, and what nobody decides by then is not run.
+  const approval: ApprovalRequirements = wanted.timeoutMs <= waitMsMax ? wanted : { ...wanted, timeoutMs: waitMsMax, onTimeout: "deny", escalateTo: null };
   const { tenant, callId, project, tool, version, principal, onBehalfOf, sessionId } = identity;
   const approvalId = ports.approvals.newId();
   const now = ports.clock.now();

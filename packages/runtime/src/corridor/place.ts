@@ -13,7 +13,7 @@ export interface PlacePorts {
  * The credential says which tenant; the request may only agree. Of projects, a key with every scope may name another one, but
  * only one that was made: a rule that names its project or its label must not be left behind by a misspelt name.
  */
-export async function placeOf(ports: PlacePorts, asked: Asked, request: InvokeRequest): Promise<string> {
+export async function placeOf(ports: PlacePorts, asked: Asked, request: Pick<InvokeRequest, "tool" | "tenant" | "project">): Promise<string> {
   const { principal, requestId } = asked;
   if (request.tenant !== undefined && request.tenant !== principal.tenant) {
     const error = new SignalboxError("forbidden", "the key belongs to another tenant", { details: { field: "tenant" } });

@@ -21,6 +21,7 @@ import { explainPolicy } from "./policy-questions.ts";
 import { testPolicies } from "./policy-questions-cases.ts";
 import { enableTool, listProjects, projectTools, putProject } from "./projects.ts";
 import { activations, deprecateTool, pinTool, quarantineTool, rollBackTool, toolPins } from "./registry-admin.ts";
+import { sessionService, type SessionServicePorts } from "./sessions/service.ts";
 import { replay } from "./replay.ts";
 import { resolveMany } from "./resolve-many.ts";
 import type { Streams } from "./streams.ts";
@@ -29,7 +30,7 @@ import { tenantService } from "./tenants.ts";
 import { usage } from "./usage.ts";
 import { workerViews } from "./workers.ts";
 
-export interface ServicePorts extends LimitAdminPorts {
+export interface ServicePorts extends LimitAdminPorts, SessionServicePorts {
   readonly webhooks: WebhookService;
   readonly streams: Streams;
   readonly store: ContentStore;
@@ -46,6 +47,7 @@ export function serviceOf(ports: ServicePorts): Service {
     ...tenantService(ports),
     ...limitService(ports),
     ...agentService(ports),
+    ...sessionService(ports),
     authenticate: (token, requestId) => authenticate(ports, token, requestId),
     invoke: (asked, request) => invoke(ports, asked, request),
     getExecution: (asked, id) => getExecution(ports, asked, id),

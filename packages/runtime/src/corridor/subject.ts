@@ -12,10 +12,12 @@ export interface SubjectFacts {
   readonly roles: readonly string[];
   readonly context: Readonly<Record<string, unknown>>;
   readonly trigger: Trigger | null;
+  /** References that the agent brings, beside the tool's own. */
+  readonly attached?: Subject["attached"];
 }
 
 export function subjectOf(facts: SubjectFacts): Subject {
-  const { tool, tenant, project, environment, principal, roles, context, trigger } = facts;
+  const { tool, tenant, project, environment, principal, roles, context, trigger, attached = [] } = facts;
   return {
     tenant,
     project,
@@ -24,7 +26,7 @@ export function subjectOf(facts: SubjectFacts): Subject {
     agent: agentOf(principal, context),
     principal: { name: principal, roles },
     context,
-    attached: tool.spec.defaultPolicies.map((reference) => ({ tenant: tool.tenant, reference })),
+    attached: [...tool.spec.defaultPolicies.map((reference) => ({ tenant: tool.tenant, reference })), ...attached],
     trigger,
   };
 }

@@ -44,7 +44,7 @@ async function judged(ports: GovernorPorts, call: Call, outcome: RoutingOutcome)
   if (!current.ok || version === undefined) return null;
   const now = clock.now();
   const monotonic = (): number => clock.monotonic();
-  const tool = ports.catalog.ready(version);
+  const tool = await ports.agents.toolFor(call, ports.catalog.ready(version));
   const holdings = await ports.directory.holdingsByName(call.tenant, call.principal, call.project, now);
   const subject = subjectOf({
     tenant: call.tenant,
@@ -55,6 +55,7 @@ async function judged(ports: GovernorPorts, call: Call, outcome: RoutingOutcome)
     roles: holdings?.roles ?? [],
     context: JSON.parse(call.contextJson) as Readonly<Record<string, unknown>>,
     trigger: `dispatch.${outcome}`,
+    ...(tool.bound === undefined ? {} : { attached: tool.bound.attached }),
   });
   const begun = beginDecision(current.set, subject, now, monotonic);
   const heard = hearArgs(begun, readArgs(argsOf(call)), tool.shape(), monotonic);

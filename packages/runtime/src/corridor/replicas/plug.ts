@@ -16,6 +16,7 @@ interface Plugged extends GovernorPorts, Given {
   readonly limits: Limits;
   readonly approvals: Approvals;
   readonly webhooks: Webhooks;
+  sessionHeard(tenant: string, sessionId: string): void;
 }
 
 /** How long the one that delivers for all may be silent before another one does. */
@@ -40,6 +41,7 @@ export function replicasOf(parts: Plugged): Replicas {
     caps: () => limits.book.quotasNamed("concurrentExecutions"),
     reloadGovernance: () => reload(parts),
     sweepApprovals: () => approvals.sweep(),
+    sessionHeard: (tenant, sessionId) => parts.sessionHeard(tenant, sessionId),
     async deliver() {
       if (await ledger.hold("webhooks", replica, deliversMs)) webhooks.start();
       else webhooks.rest();

@@ -31,6 +31,8 @@ export interface ReplicaPorts {
   /** Rules, tools, keys, tenants, freezes or limits changed: reads them again. */
   reloadGovernance(): Promise<void>;
   sweepApprovals(): Promise<void>;
+  /** Another replica stored something of a session. */
+  sessionHeard?(tenant: string, sessionId: string): void;
   /** Delivers notices, if no other replica does. */
   deliver(): Promise<void>;
 }

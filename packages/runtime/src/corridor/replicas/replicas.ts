@@ -207,7 +207,7 @@ export class Replicas implements Companions {
       case "governance":
         return this.#beatAgain();
       case "session":
-        return; // Whoever drives sessions listens by itself.
+        return this.#ports.sessionHeard?.(wake.tenant, wake.sessionId);
       case "approvals":
       case "notices":
       case "lost":
