@@ -34,6 +34,8 @@ const model = (changes: Partial<OpenAiOptions> = {}) =>
     hash: sha256,
     ...changes,
   });
+/** Of the last request that the careless server got. */
+const sentMessages = <T>(): readonly T[] => (other.requests.at(-1)?.body["messages"] ?? []) as readonly T[];
 /** A server of somebody else, without a key. */
 const compatible = (changes: Partial<OpenAiOptions> = {}) =>
   model({ apiKey: undefined, baseUrl: `${other.url}/v1`, dialect: { tokensField: "max_tokens", argumentsMustBeJson: true, streamUsage: true, returnThoughts: true }, ...changes });
@@ -167,7 +169,7 @@ describe("careless servers", () => {
     const history = [hello, answer(...parts), results(told(0, "a", "1"))];
     other.script({ body: wire.chatOf("stop", wire.content("ok")) });
     await askModel(compatible(), requestOf(history));
-    const sent = (other.requests.at(-1)?.body["messages"] as readonly unknown[])[2];
+    const sent = sentMessages<unknown>()[2];
     expect(sent).toEqual({
       role: "assistant",
       content: null,
@@ -177,7 +179,7 @@ describe("careless servers", () => {
     });
     const dialect = { tokensField: "max_tokens", argumentsMustBeJson: true, streamUsage: true, returnThoughts: false } as const;
     await askModel(compatible({ dialect }), requestOf(history));
-    expect((other.requests.at(-1)?.body["messages"] as readonly Record<string, unknown>[])[2]).not.toHaveProperty("reasoning_content");
+    expect(sentMessages<unknown>()[2]).not.toHaveProperty("reasoning_content");
   });
 
   test("that send a thought under two names send one thought", async () => {
@@ -189,7 +191,7 @@ describe("careless servers", () => {
     const texts = ["", '{"q": "cut', "null", '{"n":9007199254740993}'];
     const history = [hello, answer(...texts.map((text, index) => call(`c${index}`, text))), results(...texts.map((_, index) => told(index, `c${index}`, "1")))];
     expect((await askModel(compatible(), requestOf(history))).outcome).toMatchObject({ ok: true });
-    const calls = (other.requests[0]?.body["messages"] as readonly { readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[] }[])[2]?.tool_calls;
+    const calls = sentMessages<{ readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[] }>()[2]?.tool_calls;
     expect(calls?.map(({ function: { arguments: text } }) => text)).toEqual(["{}", "{}", "{}", '{"n":9007199254740993}']);
   });
 
