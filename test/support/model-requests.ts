@@ -26,8 +26,8 @@ export const call = (providerId: string, argumentsText = "{}", name = "find", me
   ...(metadata === undefined ? {} : { metadata }),
 });
 
-export function told(index: number, providerId: string, text: string, isError = false): ToldResult {
-  const base = { callId: `c${index}`, name: "find", told: "row", errorCode: null, editedArgsJson: null, editedBy: null, durationMs: 1 } as const;
+export function told(index: number, providerId: string, text: string, isError = false, name = "find"): ToldResult {
+  const base = { callId: `c${index}`, name, told: "row", errorCode: null, editedArgsJson: null, editedBy: null, durationMs: 1 } as const;
   return { ...base, index, providerId, status: isError ? "failed" : "succeeded", text, isError };
 }
 export const results = (...list: readonly ToldResult[]): HistoryItem => ({ type: "results", turn: 1, step, results: list, settled: list.map(({ index }) => index) });

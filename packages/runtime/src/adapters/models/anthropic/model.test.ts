@@ -209,7 +209,7 @@ describe("a request", () => {
 
   test("is refused by nobody for what a model or a tool made up: names, cut arguments, empty texts, halves of characters", async () => {
     const odd = [call("a", '{"q": "cut', "no such/tool!"), call("b", "[1]", ""), call("c", "null", "x".repeat(90))];
-    const bad = results(told(0, "a", "", true), told(1, "b", ""), told(2, "c", "\ud83d half", true));
+    const bad = results(told(0, "a", "", true, "no such/tool!"), told(1, "b", "", false, ""), told(2, "c", "\ud83d half", true, "x".repeat(90)));
     expect(await sent(user("  "), answer(said(" \n"), thought("", undefined)), user("\udc00"), answer(...odd), bad)).toEqual([
       { role: "user", content: [{ type: "text", text: "(no text)" }, { type: "text", text: "�" }] },
       {
@@ -239,7 +239,7 @@ describe("a request", () => {
 
   test("whose history lacks a result never leaves the machine", async () => {
     const { outcome } = await ask([hello, answer(call("a"))]);
-    expect(outcome).toMatchObject({ ok: false, code: "refused_request", message: "item 1 of the history has 1 calls without results right behind it" });
+    expect(outcome).toMatchObject({ ok: false, code: "refused_request", message: "history item 1: 1 calls without results behind them" });
     expect(server.requests).toEqual([]);
   });
 });

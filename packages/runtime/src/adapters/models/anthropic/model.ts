@@ -1,9 +1,9 @@
 // A model of Anthropic's Messages API, asked through its official library.
 import type { Clock } from "../../../corridor/ports.ts";
 import type { Model } from "../../../session/model.ts";
+import type { StableHash } from "../../../session/provider-names.ts";
 import { exchange } from "../exchange.ts";
 import { refusedBefore } from "../pairing.ts";
-import type { StableHash } from "../../../session/provider-names.ts";
 import { messagesAnswer } from "./answer.ts";
 import { messagesRequest } from "./request.ts";
 

@@ -226,7 +226,7 @@ describe("a request", () => {
   test("has one message for each result, in the order of the calls, right behind them; arguments as the model wrote them", async () => {
     server.script({ body: wire.chatOf("stop", wire.content("ok")) });
     const parts = [thought("hm"), said("Wait."), call("a", '{"q": "cut'), call("b", "", "no such/tool")];
-    const history = [user("one"), answer(said("")), user("two"), answer(...parts), results(told(0, "a", '{"x":1}'), told(1, "b", "no such tool", true)), user("and?")];
+    const history = [user("one"), answer(said("")), user("two"), answer(...parts), results(told(0, "a", '{"x":1}'), told(1, "b", "no such tool", true, "no such/tool")), user("and?")];
     expect((await askModel(model(), requestOf(history))).outcome).toMatchObject({ ok: true });
     expect(server.requests[0]?.body["messages"]).toEqual([
       { role: "system", content: "Be brief." },

@@ -1,9 +1,9 @@
 // A model of the Chat Completions API, of OpenAI itself or of a server that speaks the same, asked through the official library.
 import type { Clock } from "../../../corridor/ports.ts";
 import type { Model } from "../../../session/model.ts";
+import type { StableHash } from "../../../session/provider-names.ts";
 import { exchange } from "../exchange.ts";
 import { refusedBefore } from "../pairing.ts";
-import type { StableHash } from "../../../session/provider-names.ts";
 import { chatAnswer } from "./answer.ts";
 import { chatRequest, type Dialect } from "./request.ts";
 

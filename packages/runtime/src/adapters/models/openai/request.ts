@@ -1,8 +1,8 @@
 // Writes a history as the Chat Completions API wants it: one message for each result, behind the answer that asked.
 import type { ModelRequest } from "../../../session/model.ts";
+import { shownCallIds, type StableHash } from "../../../session/provider-names.ts";
 import type { AssistantPart, HistoryItem, ToldResult } from "../../../session/types.ts";
 import { recordOf } from "../loose.ts";
-import { shownCallIds, type StableHash } from "../../../session/provider-names.ts";
 import { argumentsObject, shownName, shownText, shownWords } from "../shown.ts";
 
 export type ChatMessage = Readonly<Record<string, unknown>> & { readonly role: "system" | "user" | "assistant" | "tool" };

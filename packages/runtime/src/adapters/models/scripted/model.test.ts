@@ -160,13 +160,13 @@ test("an unknown script is refused by name", async () => {
 test.each<[string, readonly HistoryItem[], string]>([
   ["nothing", [], "the history is empty"],
   ["no user first", [answer(said("a")), hello], "the history begins with an item of type assistant, not with a user's message"],
-  ["a call without a result at the end", [hello, batch], "item 1 of the history has 2 calls without results right behind it"],
-  ["a message between", [hello, batch, user("hey"), found], "item 1 of the history has 2 calls without results right behind it"],
-  ["too few results", [hello, batch, results(told(0, "scripted_0_0", "1"))], "item 1 of the history has 2 calls and 1 results"],
-  ["results in another order", [hello, batch, results(told(1, "scripted_0_1", "1"), told(0, "scripted_0_0", "1"))], "item 1 of the history has another call's result for call 0"],
-  ["another's result", [hello, answer(call("a")), results(told(0, "b", "1"))], "item 1 of the history has another call's result for call 0"],
-  ["an orphan", [hello, answer(said("a")), results(told(0, "a", "1"))], "item 2 of the history has 1 results that no call stands before"],
-  ["a second batch of results", [hello, batch, found, found], "item 3 of the history has 2 results that no call stands before"],
+  ["a call without a result at the end", [hello, batch], "history item 1: 2 calls without results behind them"],
+  ["a message between", [hello, batch, user("hey"), found], "history item 1: 2 calls without results behind them"],
+  ["too few results", [hello, batch, results(told(0, "scripted_0_0", "1"))], "history item 1: 2 calls and 1 results"],
+  ["results in another order", [hello, batch, results(told(1, "scripted_0_1", "1"), told(0, "scripted_0_0", "1"))], "history item 1: the result in place 0 is not that of call 0"],
+  ["another's result", [hello, answer(call("a")), results(told(0, "b", "1"))], "history item 1: the result in place 0 is not that of call 0"],
+  ["an orphan", [hello, answer(said("a")), results(told(0, "a", "1"))], "history item 2: results without calls before them"],
+  ["a second batch of results", [hello, batch, found, found], "history item 3: results without calls before them"],
   ["its own answer last", [hello, answer(said("a"))], "the history ends with the model's own answer"],
 ])("a history with %s is refused as a strict provider would", async (_, history, message) => {
   const { ask, deltas } = playing(twoSteps);
