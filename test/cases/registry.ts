@@ -1,4 +1,5 @@
 // Which tests stand for which cases of the specification and which reports of others: id → files and parts of titles.
+import { agentCases } from "./agents.ts";
 import { batchCases } from "./batches.ts";
 import { outageCases } from "./outages.ts";
 import { turnCases } from "./turns.ts";
@@ -190,4 +191,5 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   ...outageCases,
   ...turnCases,
   ...batchCases,
+  ...agentCases,
 };

@@ -75,7 +75,7 @@ interface Request {
   readonly message: Uint8Array;
 }
 
-const documents: Readonly<Record<string, number>> = { "Registry.Register": 1, "Policies.Publish": 1 };
+const documents: Readonly<Record<string, number>> = { "Registry.Register": 1, "Policies.Publish": 1, "Agents.Publish": 1 };
 
 function requestOf(
   method: DescMethod,

@@ -2,13 +2,14 @@
 import { getOption } from "@bufbuild/protobuf";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Admin } from "@signalbox/protocol/v1/admin";
+import { Agents } from "@signalbox/protocol/v1/agents";
 import { Approvals } from "@signalbox/protocol/v1/approvals";
 import { route } from "@signalbox/protocol/v1/options";
 import { Policies } from "@signalbox/protocol/v1/policies";
 import { Registry } from "@signalbox/protocol/v1/registry";
 import { ToolRuntime } from "@signalbox/protocol/v1/tool_runtime";
 
-export const callerServices: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Admin];
+export const callerServices: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Agents, Admin];
 
 export interface FoundRpc {
   readonly method: DescMethod;

@@ -42,8 +42,8 @@ async function read({ service, asked, params, query }: Ask): Promise<Answer> {
   return jsonAnswer(200, agentDetailView(await service.getAgent(asked, nameIn(params), version)));
 }
 
-/** Ids of the pages: so that the newest stands first, and what is published meanwhile shifts nothing. */
-const placesMax = 1_000_000;
+/** Ids of a page count down, so that the newest stands first and what is published meanwhile shifts nothing; all are of one length. */
+const placesMax = 999_999;
 
 async function listVersions({ service, asked, params, query }: Ask): Promise<Answer> {
   const part = check(agentPageQuery, query, "query");
