@@ -241,6 +241,15 @@ export class PostgresServer {
     }
   }
 
+  /** Runs one of PostgreSQL's own programs, such as `pg_dump`. @throws Error with what it said */
+  async program(name: string, args: readonly string[]): Promise<void> {
+    const child = spawn(join(bin ?? "", name), args, { stdio: ["ignore", "ignore", "pipe"] });
+    let said = "";
+    child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    if (code !== 0) throw new Error(`${name} failed: ${said}`);
+  }
+
   /** A database with an empty ledger's tables. @returns its name */
   async createDatabase(): Promise<string> {
     if (!this.#templated) {
