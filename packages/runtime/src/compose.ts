@@ -11,6 +11,7 @@ import { createApiDoor, type ApiDoor } from "./adapters/grpc/api/door.ts";
 import { addReflection } from "./adapters/grpc/api/reflection.ts";
 import { startGrpcServer, type GrpcServer } from "./adapters/grpc/server.ts";
 import { addWorkService, type Refusal } from "./adapters/grpc/work-door.ts";
+import { openModels } from "./adapters/models/configured.ts";
 import { createHttpDoor, type HttpDoor } from "./adapters/http/server.ts";
 import { verifyAuditFile } from "./adapters/sqlite/verify-file.ts";
 import { DiskStore } from "./adapters/store/store.ts";
@@ -23,7 +24,7 @@ import { createSeal } from "./adapters/system/seal.ts";
 import { webhookDoor } from "./adapters/webhooks/door.ts";
 import { keepBoxWorker, type BoxChild } from "./boxes/child.ts";
 import { hubLimits } from "./config.ts";
-import type { Log } from "./corridor/ports.ts";
+import type { Clock, Log } from "./corridor/ports.ts";
 import { privilegedTools, type Switches } from "./corridor/switches.ts";
 import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
@@ -32,6 +33,7 @@ import { openEmbedded, openLedger, openShared, type Opened, type SharedPlace } f
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { backendRanks, isWatched } from "./sandbox/types.ts";
 import { platformTenant, type Asked, type Scope } from "./tenancy/types.ts";
+import type { Models } from "./session/model.ts";
 import { FairLine } from "./schedule/fair-line.ts";
 import { ensureBuiltins, ensureTenants, publishAgents, publishPolicies, registerTools, renewKeys, type Setting } from "./setup.ts";
 import { version } from "./version.ts";
@@ -51,6 +53,8 @@ export interface DevOptions {
   readonly policiesDirs?: readonly string[];
   /** Every agent.yaml below these folders is published at start, and deployed where no version of it is. */
   readonly agentsDirs?: readonly string[];
+  /** Names the providers of agents' models; left out: those whose keys stand in the environment. */
+  readonly modelsFile?: string;
   /** Boxes at once; 0 = no sandbox worker is started, and sandbox tools need one that was started by hand. */
   readonly boxes?: number;
   /** Takes native boxes whose limits are watched, not enforced, where the host has no control groups. */
@@ -135,6 +139,7 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
       grpcAddress: () => grpcAddress,
       ...(opened.storeTime === undefined ? {} : { storeTime: opened.storeTime }),
       switches: switchesOf(options, log),
+      models: await modelsOf(options, clock, log),
       ...retentionOf(options),
     });
     begun = runtime;
@@ -182,6 +187,13 @@ async function takeFolders(runtime: Runtime, store: DiskStore, options: DevOptio
   await publishPolicies(runtime, policiesDirs);
   await registerTools(runtime, store, toolsDirs, log);
   await publishAgents(runtime, agentsDirs, log);
+}
+
+/** @throws Error that names the file and what is wrong in it */
+async function modelsOf({ modelsFile }: DevOptions, clock: Clock, log: Log): Promise<Models> {
+  const { models, providers } = await openModels({ file: modelsFile, env: process.env, clock });
+  if (providers.length > 0) log.info({ providers }, "model providers of agents");
+  return models;
 }
 
 function retentionOf({ retentionMs = limits.retentionMs }: DevOptions): { readonly retentionMs?: number } {

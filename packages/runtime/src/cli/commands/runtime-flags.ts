@@ -16,6 +16,7 @@ export interface RuntimeFlags {
   readonly tools: readonly string[];
   readonly policies: readonly string[];
   readonly agents: readonly string[];
+  readonly models?: string;
   readonly boxes: string;
   readonly enable: string;
   readonly acceptWatchedLimits?: boolean;
@@ -47,6 +48,7 @@ export function addRuntimeFlags(command: Command, data: string): Command {
       [],
     )
     .option("--agents <folder>", "publish every agent.yaml below it at start, and deploy those of which no version is; can be given again", collect, [])
+    .option("--models <file>", "where agents' models come from: providers by name, keys by reference; without it those whose keys stand in the environment")
     .option("--boxes <count>", "boxes at once for sandbox tools; 0 starts no sandbox worker", "16")
     .option(
       "--enable <names>",
@@ -85,6 +87,7 @@ export function runtimeOptions(io: Io, flags: RuntimeFlags): DevOptions & { read
     dataDir: resolve(io.cwd, flags.data),
     toolsDirs: flags.tools.map((folder) => resolve(io.cwd, folder)),
     policiesDirs: flags.policies.map((folder) => resolve(io.cwd, folder)),
+    ...(flags.models === undefined ? {} : { modelsFile: resolve(io.cwd, flags.models) }),
     agentsDirs: flags.agents.map((folder) => resolve(io.cwd, folder)),
     boxes: boxesFlag(flags.boxes),
     enable: enableFlag(flags.enable),
