@@ -10,6 +10,8 @@ export interface WireReply {
   readonly cuts?: readonly number[];
   /** `cut` breaks the connection behind the body; `hang` keeps it open and says no more. */
   readonly after?: "end" | "cut" | "hang";
+  /** Written behind the body as soon as it is there. */
+  readonly more?: Promise<string>;
   /** Never answers at all. */
   readonly silent?: true;
 }
@@ -67,7 +69,7 @@ async function readRequest(request: IncomingMessage): Promise<WireRequest> {
   return { path: request.url ?? "", headers: request.headers, body: JSON.parse(text) as Record<string, unknown> };
 }
 
-async function answer(response: ServerResponse, { status = 200, headers = {}, body, cuts = [], after = "end", silent }: WireReply): Promise<void> {
+async function answer(response: ServerResponse, { status = 200, headers = {}, body, cuts = [], after = "end", more, silent }: WireReply): Promise<void> {
   if (silent === true) return;
   const bytes = Buffer.from(body);
   const streamed = status === 200 && headers["content-type"] === undefined ? { "content-type": "text/event-stream; charset=utf-8" } : { "content-type": "application/json" };
@@ -78,6 +80,7 @@ async function answer(response: ServerResponse, { status = 200, headers = {}, bo
     await new Promise((resolve) => void response.write(bytes.subarray(from, edges[index + 1]), resolve));
     await new Promise((resolve) => void setImmediate(resolve));
   }
+  if (more !== undefined) response.write(await more);
   if (after === "end") response.end();
   else if (after === "cut") response.destroy();
 }

@@ -365,6 +365,21 @@ describe("time", () => {
     expect(clock.timers).toBe(0);
   });
 
+  test("every piece begins the idle time anew", async () => {
+    const { promise: more, resolve: say } = Promise.withResolvers<string>();
+    server.script({ body: wire.messageStart + wire.textBlock(0, "one"), more, after: "hang" });
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const asked = model().complete(requestOf([hello]), new AbortController().signal, (delta) => (delta.type === "text" && delta.text === "one" ? first : second).resolve());
+    await first.promise;
+    await clock.pass(4_000);
+    say(wire.textBlock(1, "two"));
+    await second.promise;
+    await clock.pass(4_999);
+    expect(clock.timers).toBe(1);
+    await clock.pass(1);
+    expect(await asked).toMatchObject({ ok: false, code: "timeout", parts: [said("one"), said("two")] });
+  });
+
   test("a provider that does not begin is given up after the timeout", async () => {
     server.script({ body: "", silent: true });
     const asked = model().complete(requestOf([hello]), new AbortController().signal, () => undefined);

@@ -149,6 +149,10 @@ describe("careless servers", () => {
     expect(outcome).toMatchObject({ ok: true });
   });
 
+  test("that begin with the second call are put in order", async () => {
+    expect(await asking(wire.callStart(1, "b", "find", "{}"), wire.callStart(0, "a", "find", "{}"))).toEqual([call("a"), call("b")]);
+  });
+
   test("that give arguments as an object are read", async () => {
     expect(await asking(wire.piece({ index: 0, id: "a", function: { name: "find", arguments: { q: "a" } } }))).toEqual([call("a", '{"q":"a"}')]);
   });
