@@ -41,6 +41,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "signalbox approvals approve apr_01M8… --comment 'the offer says so'",
     "signalbox approvals approve apr_01M8… --args @smaller.json",
   ],
+  agents: [
+    "signalbox agents validate support",
+    "signalbox agents publish support --deploy --comment 'answers in two languages'",
+    "signalbox agents rollback support",
+  ],
   policies: [
     "signalbox policies publish policies",
     "signalbox policies test cases.yaml --policies policies",
