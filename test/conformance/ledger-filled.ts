@@ -2,6 +2,7 @@
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import type { Ledger, Page, Write } from "../../packages/runtime/src/ledger/port.ts";
 import { approved, sampleApproval, sampleNotice, samplePolicy, sampleVote, sampleWebhook } from "./ledger-governance-rows.ts";
+import { assistantItem, movedOn, resultsItem, sampleAgentVersion, sampleEffect, sampleHostEvent, samplePut, sampleSession, sampleTold, userItem } from "./ledger-session-rows.ts";
 import {
   admitUnit,
   appendEvents,
@@ -107,12 +108,30 @@ async function fillCalls(ledger: Ledger): Promise<void> {
   await written(ledger, { op: "add_usage", row: sampleUsage({ day: "2026-01-02", cpuUs: 2 ** 45, peakMemoryBytes: 12 }) });
 }
 
+async function fillSessions(ledger: Ledger): Promise<void> {
+  await written(ledger, { op: "insert_agent_version", row: sampleAgentVersion() }, { op: "insert_agent_version", row: sampleAgentVersion({ version: "1.1.0", publishedAt: dayStart + 1, status: "deprecated" }) });
+  for (const [action, version] of [["publish", "1.0.0"], ["deploy", "1.0.0"]] as const)
+    await written(ledger, { op: "append_agent_change", row: { tenant: "acme", agent: "clerk", action, version, at: dayStart, by: "user:ada", comment: "größer — 'so'" } });
+  await written(ledger, { op: "deploy_agent", tenant: "acme", agent: "clerk", from: null, version: "1.0.0" });
+  await written(ledger, { op: "insert_agent_version", row: sampleAgentVersion({ tenant: "globex", agent: "other" }) }, { op: "archive_agent", tenant: "globex", agent: "other", at: dayStart + 3 });
+  const row = sampleSession({ sessionId: "ses_1", idempotencyKey: "k-s", deadlineAt: dayStart + 99, snapshotJson: '{"at":1.10,"ä":"☂"}' });
+  await written(ledger, { op: "insert_session", row });
+  await written(ledger, samplePut({ sessionId: "ses_1", idempotencyKey: "k-i" }), samplePut({ sessionId: "ses_1", wish: { type: "cancel", scope: "call", callId: "c4", reason: "nö" } }));
+  await written(ledger, { op: "claim_effect", row: sampleEffect({ sessionId: "ses_1" }), now: dayStart }, { op: "claim_effect", row: sampleEffect({ sessionId: "ses_1", key: "t1.e2" }), now: dayStart });
+  const items = [userItem("Hallo ☂"), assistantItem, resultsItem].map((item, at): Write => ({ op: "append_history", tenant: "acme", sessionId: "ses_1", at, item }));
+  const [update, ...more] = movedOn(row, { inboxTaken: 1, reason: { code: "x", message: "ü" } }, [...items, { op: "append_session_event", event: sampleTold(1, { sessionId: "ses_1" }) }]);
+  await written(ledger, update as Write, { op: "complete_effect", tenant: "acme", sessionId: "ses_1", key: "t1.e1", fence: 1, at: dayStart + 4, outcomeJson: '{"n":9007199254740993.10}' }, ...more);
+  await written(ledger, { op: "insert_session", row: sampleSession({ sessionId: "ses_2", parentSessionId: "ses_1", parentCallId: "c4", depth: 1, replica: null, leaseExpiresAt: null }) });
+  await written(ledger, { op: "put_host_event", row: sampleHostEvent(0, { callId: "c4" }) }, { op: "put_host_event", row: sampleHostEvent(1, { callId: "c4", type: "ä" }) });
+}
+
 /** Writes what every part of the port has to keep; more than one lane of audit comes from whoever opens it with another. */
 export async function fillEverything(ledger: Ledger): Promise<void> {
   await fillTenancy(ledger);
   await fillRegistry(ledger);
   await fillGovernance(ledger);
   await fillCalls(ledger);
+  await fillSessions(ledger);
 }
 
 async function pages<T>(page: (cursor: string | undefined) => Promise<Page<T>>): Promise<T[]> {
@@ -161,6 +180,26 @@ async function approvalsIn(ledger: Ledger, tenant: string) {
   };
 }
 
+async function sessionsIn(ledger: Ledger, tenant: string) {
+  const agents = await pages((cursor) => ledger.listAgents(tenant, 100, cursor));
+  const sessions = await pages((cursor) => ledger.listSessions({ tenant }, 100, cursor));
+  return {
+    agents: await Promise.all(agents.map(async (record) => ({ record, versions: await ledger.agentVersions(tenant, record.agent), changes: await ledger.agentChanges(tenant, record.agent, 100) }))),
+    sessions: await Promise.all(
+      sessions.map(async ({ sessionId }) => ({
+        session: await ledger.session(tenant, sessionId),
+        history: await ledger.history(tenant, sessionId, 0, 100),
+        inbox: await ledger.inbox(tenant, sessionId, 0, 100),
+        events: await ledger.sessionEvents(tenant, sessionId, 0, 100),
+        journal: await ledger.journal(tenant, sessionId),
+        calls: (await ledger.sessionCalls(tenant, sessionId)).map(({ callId }) => callId),
+        approvals: await ledger.sessionApprovals(tenant, sessionId),
+      })),
+    ),
+    hostEvents: await ledger.hostEvents(tenant, ["c1", "c2", "c3", "c4"]),
+  };
+}
+
 async function ofTenant(ledger: Ledger, tenant: string) {
   return {
     tenant: await ledger.tenant(tenant),
@@ -170,6 +209,7 @@ async function ofTenant(ledger: Ledger, tenant: string) {
     ...(await registryIn(ledger, tenant)),
     ...(await approvalsIn(ledger, tenant)),
     calls: await callsIn(ledger, tenant),
+    ...(await sessionsIn(ledger, tenant)),
     open: await ledger.countOpen(tenant),
     usage: await pages((cursor) => ledger.usage({ tenant, groupBy: ["project", "tool", "day"] }, 100, cursor)),
     files: await ledger.workspaceFiles({ tenant, project: "shop", prefix: "", after: "" }, 100),
@@ -192,6 +232,7 @@ export async function everythingIn(ledger: Ledger, tenants: readonly string[] = 
     policies: await Promise.all(policies.map(({ tenant, name, version }) => ledger.policy(tenant, name, version))),
     policyDefaults: await ledger.policyDefaults(),
     dueApprovals: await ledger.dueApprovals(Number.MAX_SAFE_INTEGER, 100),
+    idleSessions: await ledger.idleSessions(dayStart, 100),
     dueDeliveries: await ledger.dueDeliveries(Number.MAX_SAFE_INTEGER, 100),
   };
 }

@@ -4,6 +4,7 @@ import { claimCases } from "./shared-ledger-claims.ts";
 import type { SharedCase, SharedStore } from "./shared-ledger-case.ts";
 import { fairCases } from "./shared-ledger-fair.ts";
 import { fleetCases } from "./shared-ledger-fleet.ts";
+import { sharedSessionCases } from "./shared-ledger-sessions.ts";
 
 /** @param make makes an empty store; `dispose` closes every ledger that was opened on it, and removes it */
 export function sharedConformance(adapter: string, make: () => Promise<SharedStore & { dispose(): Promise<void> }>): void {
@@ -22,5 +23,6 @@ export function sharedConformance(adapter: string, make: () => Promise<SharedSto
     describe("who lives", () => fleetCases(sharedCase));
     describe("who has which call", () => claimCases(sharedCase));
     describe("who is next", () => fairCases(sharedCase));
+    describe("who has which session", () => sharedSessionCases(sharedCase));
   });
 }

@@ -2,6 +2,7 @@
 import type { Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import type { SharedLedger } from "../../packages/runtime/src/ledger/shared.ts";
 import { isCounted } from "../walk/approval-shelf.ts";
+import { sessionPart } from "../walk/session-shelf-reads.ts";
 import { keyOf } from "../walk/sim-ledger.ts";
 import { toolReads } from "../walk/sim-rules.ts";
 import { claim, claimDue, claimHeld, claimOne, release, statesOf } from "./shared-claims.ts";
@@ -51,5 +52,6 @@ export function sharedLedgerOf(store: SharedStore, process: SimProcess, connecti
     wake: (wakes) => process.effect(() => store.broadcast(process, wakes)),
     onWake: (hear) => store.listen(process, hear),
   };
-  return { ...readsOf(store, connection), ...writes, ...shared } as unknown as SharedLedger;
+  const sessions = sessionPart(store.rows, (look) => connection.ask(look, 2));
+  return { ...readsOf(store, connection), ...sessions, ...writes, ...shared } as unknown as SharedLedger;
 }

@@ -6,6 +6,7 @@ import type { AuditDraft } from "../../packages/runtime/src/call/audit-draft.ts"
 import type { UsageDelta } from "../../packages/runtime/src/schedule/types.ts";
 import { ApprovalShelf, isApprovalWrite, isCounted, type ApprovalWrite } from "./approval-shelf.ts";
 import type { Random } from "./random.ts";
+import { isSessionWrite, SessionShelf } from "./session-shelf.ts";
 import type { SimTime } from "./sim-time.ts";
 
 interface Queued {
@@ -29,6 +30,7 @@ export class SimStore {
   readonly usage: UsageDelta[] = [];
   /** Approvals with their votes, and the notices about them. */
   readonly shelf = new ApprovalShelf();
+  readonly sessions = new SessionShelf();
   /** Broken rules found while writing. */
   readonly violations: string[] = [];
   readonly #time: SimTime;
@@ -100,9 +102,14 @@ export class SimStore {
 
   /** Writes the unit now, or refuses it. */
   apply(unit: Unit): CommitOutcome {
-    const refused = unit.writes.findIndex((write) => !this.#holds(write) || (this.guards && !this.#goesOn(write, unit)));
-    if (refused >= 0) return { applied: false, write: refused };
-    for (const write of unit.writes) this.#write(write);
+    const stopped = unit.writes.findIndex((write) => !this.#holds(write) || (this.guards && !this.#goesOn(write, unit)));
+    const refusedSession = this.sessions.apply(unit);
+    if (refusedSession >= 0 && (stopped < 0 || refusedSession < stopped)) return { applied: false, write: refusedSession };
+    if (stopped >= 0) {
+      this.sessions.takeBack();
+      return { applied: false, write: stopped };
+    }
+    for (const write of unit.writes) if (!isSessionWrite(write)) this.#write(write);
     return { applied: true };
   }
 

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sampleApproval, samplePolicy, sampleVote } from "../../../../../test/conformance/ledger-governance-rows.ts";
 import { admitUnit, sampleCall, settledCall, settleUnit } from "../../../../../test/conformance/ledger-rows.ts";
+import { sampleAgentVersion, sampleSession } from "../../../../../test/conformance/ledger-session-rows.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { migrate } from "./open.ts";
 import { migrations } from "./schema.ts";
@@ -194,6 +195,31 @@ test("approvals of the first schema's empty tables are made anew, and the rest s
     ],
   });
   expect(await ledger.approval("acme", "apr_1")).toEqual({ approval, votes: [vote] });
+  await ledger.close();
+});
+
+test("a ledger of the sixth schema has its calls and approvals of sessions by their sessions, and keeps new ones", async () => {
+  const call = sampleCall({ callId: "c1", sessionId: "sess_1", turn: 2 });
+  const approval = sampleApproval({ approvalId: "apr_1", subject: { kind: "call", callId: "c1", sessionId: "sess_1" } });
+  const before = open();
+  await before.commit(admitUnit(call));
+  await before.commit({ writes: [{ op: "insert_approval", row: approval }] });
+  await before.close();
+  const db = new DatabaseSync(path);
+  const added = db.prepare("SELECT type, name FROM sqlite_schema WHERE name IN ('calls_of_sessions', 'approvals_of_sessions') OR type = 'table' AND (name LIKE 'agent%' OR name LIKE 'session%' OR name = 'host_events')").all();
+  expect(added.map(({ name }) => String(name)).sort()).toEqual(["agent_changes", "agent_versions", "agents", "approvals_of_sessions", "calls_of_sessions", "host_events", "session_events", "session_history", "session_inbox", "session_journal", "sessions"]);
+  for (const { type, name } of added) db.exec(`DROP ${String(type)} ${String(name)}`);
+  db.exec("UPDATE meta SET value = '6' WHERE name = 'schema_version'");
+  db.close();
+
+  const ledger = open();
+  expect((await ledger.sessionCalls("acme", "sess_1")).map(({ callId, turn }) => [callId, turn])).toEqual([["c1", 2]]);
+  expect((await ledger.sessionApprovals("acme", "sess_1")).map(({ approvalId }) => approvalId)).toEqual(["apr_1"]);
+  expect((await ledger.listSessions({ tenant: "acme" }, 10)).items).toEqual([]);
+  const row = sampleSession();
+  expect(await ledger.commit({ writes: [{ op: "insert_session", row }, { op: "insert_agent_version", row: sampleAgentVersion() }] })).toEqual({ applied: true });
+  expect(await ledger.session("acme", "sess_1")).toEqual(row);
+  expect(await ledger.getCall("acme", "c1")).toEqual({ ...call, eventSeq: 3 });
   await ledger.close();
 });
 
