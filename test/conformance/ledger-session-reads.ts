@@ -133,6 +133,8 @@ async function leftOf(ledger: Ledger, sessionId: string, callId: string) {
 const all = { session: true, parts: [1, 1, 1, 1], calls: 1, approvals: 1, hostEvents: 1 };
 const nothing = { session: false, parts: [0, 0, 0, 0], calls: 0, approvals: 0, hostEvents: 0 };
 
+const left = async (ledger: Ledger): Promise<string[]> => (await ledger.listCalls({ tenant: "acme" }, 100)).items.map(({ callId }) => callId);
+
 function retentionCases(ledgerCase: LedgerCase): void {
   ledgerCase("of a session that has not ended nothing goes, however old its calls", async ({ ledger }) => {
     await talked(ledger, "sess_1");
@@ -202,6 +204,17 @@ function retentionCases(ledgerCase: LedgerCase): void {
     expect(await ledger.trim("acme", dayStart + 9_000, 2)).toEqual({ calls: 0, sessions: 2, deliveries: 0, more: true });
     expect(ids(await ledger.listSessions({ tenant: "acme" }, 10))).toEqual(["c"]);
     expect(await ledger.trim("acme", dayStart + 9_000, 2)).toEqual({ calls: 0, sessions: 1, deliveries: 0, more: false });
+  });
+
+  ledgerCase("calls that go with their sessions count: a session more is left for the next time", async ({ ledger }) => {
+    for (const sessionId of ["a", "b"]) {
+      await insert(ledger, { sessionId, createdAt: dayStart, state: "failed", endedAt: dayStart + 50 });
+      for (const at of [1, 2]) await oldCall(ledger, `${sessionId}${at}`, sessionId);
+    }
+    expect(await ledger.trim("acme", dayStart + 9_000, 2)).toEqual({ calls: 2, sessions: 1, deliveries: 0, more: true });
+    expect((await ledger.sessionCalls("acme", "b")).map(({ callId }) => callId)).toEqual(["b1", "b2"]);
+    expect((await ledger.trim("acme", dayStart + 9_000, 2)).sessions).toBe(1);
+    expect(await left(ledger)).toEqual([]);
   });
 }
 

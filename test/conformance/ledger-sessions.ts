@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import type { Ledger, Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { Session } from "../../packages/runtime/src/session/types.ts";
 import type { LedgerCase } from "./ledger-case.ts";
-import { dayStart } from "./ledger-rows.ts";
-import { assistantItem, movedOn, resultsItem, samplePut, sampleSession, sampleTold, userItem } from "./ledger-session-rows.ts";
+import { dayStart, sampleAttempt, sampleCall } from "./ledger-rows.ts";
+import { assistantItem, movedOn, resultsItem, sampleHostEvent, samplePut, sampleSession, sampleTold, userItem } from "./ledger-session-rows.ts";
 
 const commit = (ledger: Ledger, ...writes: Write[]) => ledger.commit({ writes });
 const refused = { applied: false, write: 0 };
@@ -155,6 +155,26 @@ function orderCases(ledgerCase: LedgerCase): void {
     expect((await Promise.all(moves)).map(({ applied }) => applied)).toEqual(rows.map((_, at) => at % 3 !== 0));
     for (const [at, { sessionId }] of rows.entries())
       expect(await ledger.history("acme", sessionId, 0, 10)).toEqual(at % 3 === 0 ? [] : [userItem(`of ${at}`)]);
+  });
+}
+
+export function sessionFaultCases(ledgerCase: LedgerCase): void {
+  ledgerCase("a faulty unit of a group leaves nothing of what it would have said, and harms no other", async ({ ledger }) => {
+    const rows = await Promise.all(["a", "b", "c"].map((sessionId) => started(ledger, { sessionId })));
+    const end: Write = { op: "end_attempt", row: sampleAttempt(sampleCall({ callId: "c1" }), { fence: 9, endReason: "nack" }) };
+    const says = (row: Session): Write[] => [
+      ...movedOn(row, {}, [item(0, userItem("x"), row.sessionId), { op: "append_session_event", event: sampleTold(1, { sessionId: row.sessionId }) }]),
+      { op: "put_host_event", row: sampleHostEvent(0, { callId: row.sessionId }) },
+    ];
+    const units = rows.map((row, at) => ledger.commit({ writes: at === 1 ? [...says(row), end, end] : says(row) }));
+    expect((await Promise.allSettled(units)).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    for (const [at, { sessionId }] of rows.entries()) {
+      const kept = at === 1 ? 0 : 1;
+      expect((await ledger.session("acme", sessionId))?.eventSeq).toBe(kept);
+      expect(await ledger.history("acme", sessionId, 0, 10)).toHaveLength(kept);
+      expect(await ledger.sessionEvents("acme", sessionId, 0, 10)).toHaveLength(kept);
+      expect(await ledger.hostEvents("acme", [sessionId])).toHaveLength(kept);
+    }
   });
 }
 

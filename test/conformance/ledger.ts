@@ -16,7 +16,7 @@ import { resultCases } from "./ledger-results.ts";
 import { retentionCases } from "./ledger-retention.ts";
 import { sessionLeaseCases } from "./ledger-session-leases.ts";
 import { sessionReadCases, sessionRetentionCases } from "./ledger-session-reads.ts";
-import { sessionCases } from "./ledger-sessions.ts";
+import { sessionCases, sessionFaultCases } from "./ledger-sessions.ts";
 import { streamCases } from "./ledger-streams.ts";
 import { unitCases } from "./ledger-units.ts";
 import { workspaceCases } from "./ledger-workspace.ts";
@@ -51,7 +51,10 @@ export function ledgerConformance(adapter: string, open: () => Promise<OpenedLed
     describe("usage", () => usageCases(ledgerCase));
     describe("limits", () => limitCases(ledgerCase));
     describe("agents", () => agentCases(ledgerCase));
-    describe("sessions", () => sessionCases(ledgerCase));
+    describe("sessions", () => {
+      sessionCases(ledgerCase);
+      sessionFaultCases(ledgerCase);
+    });
     describe("leases of sessions and their effects", () => sessionLeaseCases(ledgerCase));
     describe("lists, calls and tenants of sessions", () => sessionReadCases(ledgerCase));
     describe("retention of sessions", () => sessionRetentionCases(ledgerCase));

@@ -18,8 +18,8 @@ export const ownCallSql = "(session_id = '' OR NOT EXISTS (SELECT 1 FROM session
 /** Roots of trees in which all sessions have ended and all of their calls have, before an instant: takes the tenant, and the instant four times. */
 export const overTreesSql = `SELECT session_id FROM sessions AS r WHERE tenant = ? AND created_at < ? AND ended_at < ? AND root_session_id = session_id
   AND NOT EXISTS (SELECT 1 FROM sessions AS m WHERE m.tenant = r.tenant AND m.root_session_id = r.session_id AND (m.ended_at IS NULL OR m.ended_at >= ?))
-  AND NOT EXISTS (SELECT 1 FROM sessions AS m JOIN calls AS c ON c.tenant = m.tenant AND c.session_id = m.session_id AND c.${ofSessionSql}
-    WHERE m.tenant = r.tenant AND m.root_session_id = r.session_id AND (c.settled_at IS NULL OR c.settled_at >= ?))
+  AND NOT EXISTS (SELECT 1 FROM sessions AS m WHERE m.tenant = r.tenant AND m.root_session_id = r.session_id AND EXISTS (
+    SELECT 1 FROM calls AS c WHERE c.tenant = m.tenant AND c.session_id = m.session_id AND c.${ofSessionSql} AND (c.settled_at IS NULL OR c.settled_at >= ?)))
   ORDER BY created_at, session_id LIMIT ?`;
 export const tablesOfSessions = ["session_history", "session_inbox", "session_events", "session_journal", "sessions"] as const;
 

@@ -146,7 +146,7 @@ const ofSessions = [
     PRIMARY KEY (tenant, call_id, ordinal, type)
   ) STRICT`,
   `CREATE INDEX calls_of_sessions ON calls (tenant, session_id, turn, step, call_index) WHERE ${ofSessionSql}`,
-  "CREATE INDEX approvals_of_sessions ON approvals (tenant, session_id, opened_at) WHERE session_id IS NOT NULL",
+  "CREATE INDEX approvals_of_sessions ON approvals (tenant, session_id, opened_at, approval_id) WHERE session_id IS NOT NULL",
 ];
 
 export const sessionStatements: readonly string[] = [...agents, ...sessions, ...ofSessions];
