@@ -196,7 +196,7 @@ describe("people", () => {
     await house.quiet();
     finish(w1, '"receipt"');
     await house.quiet();
-    expect((await house.rows()).map(({ callId, state }) => [callId.at(-1), state]).toSorted()).toEqual([["0", "awaiting_approval"], ["1", "succeeded"]]);
+    expect((await house.rows()).map(({ callId, state }) => `${callId.at(-1)} ${state}`).toSorted()).toEqual(["0 awaiting_approval", "1 succeeded"]);
     await decide(voter("fay", "finance"), first, { decision: "reject", comment: "once is enough" });
     await house.quiet();
     const results = resultsOf(await house.history(session.sessionId));
