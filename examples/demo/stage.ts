@@ -83,10 +83,11 @@ export class Stage {
 
   // --- the runtime
 
-  async startRuntime(): Promise<Record<string, unknown>> {
+  /** @param more flags beside those that every start has */
+  async startRuntime(more: readonly string[] = []): Promise<Record<string, unknown>> {
     this.#ports ??= { http: await freePort(), grpc: await freePort() };
     const { http, grpc } = this.#ports;
-    const args = ["dev", "--port", String(http), "--grpc-port", String(grpc), "--json"];
+    const args = ["dev", "--port", String(http), "--grpc-port", String(grpc), ...more, "--json"];
     this.telling.command(`signalbox ${args.join(" ")} &`);
     // A line for every request, for the end of the log that a story which goes wrong shows.
     const quietly = [cliFile, ...args, "--log", "json"];
@@ -107,6 +108,16 @@ export class Stage {
     this.telling.command(`kill -TERM ${runtime.pid}`);
     runtime.kill("SIGTERM");
     return (await this.#within(runtime.ended)) ?? "still running";
+  }
+
+  /** Pulls its plug: it gets no chance to say anything. */
+  async killRuntime(): Promise<void> {
+    const runtime = this.#runtime;
+    if (runtime === undefined) throw new StoryFailed("there is no runtime to kill");
+    this.#runtime = undefined;
+    this.telling.command(`kill -KILL ${runtime.pid}`);
+    runtime.kill("SIGKILL");
+    this.telling.check("the runtime is dead", await this.#within(runtime.ended), "SIGKILL");
   }
 
   get running(): boolean {

@@ -1,4 +1,5 @@
 // The stories by name: which chapters each plays, in order. Later work adds its chapters here.
+import { agentIsPublished, agentPaysARefund } from "./chapters/agent.ts";
 import { dispatchIsFrozen } from "./chapters/brake.ts";
 import { evilCodeIsStopped, modelCodeRuns } from "./chapters/boxed.ts";
 import { cancelInFlight } from "./chapters/cancel.ts";
@@ -44,6 +45,8 @@ const brake: Chapter = { title: "Dispatch is frozen, and goes on", play: dispatc
 const outlives: Chapter = { title: "A question outlives the runtime", play: questionOutlives };
 const modelCode: Chapter = { title: "Code of a model summarizes the orders in a box", play: modelCodeRuns };
 const evilCode: Chapter = { title: "Evil code is stopped, and the cause is told", play: evilCodeIsStopped };
+const agent: Chapter = { title: "An agent is published", play: agentIsPublished };
+const refund: Chapter = { title: "The agent pays a refund, through two kills", play: agentPaysARefund };
 const ledger: Chapter = { title: "The ledger tells it all", play: ledgerTells };
 const again: Chapter = { title: "The runtime stops and comes back", play: restart };
 const edited: Chapter = { title: "An edited ledger is found out", play: editedLedgers };
@@ -78,6 +81,7 @@ export const stories: Readonly<Record<string, Story>> = {
     chapters: [tools, ...governed, outlives],
   },
   boxed: { about: "code of a model runs in a box; evil code is stopped", chapters: [modelCode, evilCode] },
+  agent: { about: "an agent looks something up, a person decides about its refund, and two kills change nothing", chapters: [tools, agent, refund] },
   cancel: { about: "a call in flight is cancelled", chapters: [tools, cancel] },
   "lost-worker": {
     about: "workers are killed in mid-call, of a safe and of unsafe calls",

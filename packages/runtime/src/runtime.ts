@@ -167,7 +167,7 @@ export function createRuntime(ports: RuntimePorts): Runtime {
     admitWorker: (key) => admitWorker(parts, key, ""),
     async recover() {
       const open = await recover(parts, webhooks, replicas);
-      sessions.start();
+      sessions.start(shared === undefined);
       retention?.start();
       return open;
     },

@@ -37,10 +37,14 @@ export class SessionDriver {
     return this.#live.size;
   }
 
-  /** Takes up what an earlier process, or another replica, left; to be called once calls are found again. */
-  start(): void {
+  /**
+   * Takes up what an earlier process, or another replica, left; to be called once calls are found again.
+   * @param alone nobody else can hold a lease: what the last process held is free at once
+   */
+  start(alone: boolean): void {
     this.#started = true;
-    this.#sweepAgain(0);
+    if (alone) void this.#sweep(sessionTimes.leaseMs);
+    this.#sweepAgain(alone ? sessionTimes.sweepMs : 0);
     this.#renewAgain();
   }
 
@@ -135,12 +139,12 @@ export class SessionDriver {
     this.#disarm = this.#ports.clock.after(ms, () => void this.#sweep().finally(() => (this.#stopped ? undefined : this.#sweepAgain(sessionTimes.sweepMs))));
   }
 
-  async #sweep(): Promise<void> {
+  async #sweep(aheadMs = 0): Promise<void> {
     if (this.#sweeping || this.#stopped) return;
     this.#sweeping = true;
     try {
       const { ledger, clock } = this.#ports;
-      for (const { tenant, sessionId } of await ledger.idleSessions(clock.now(), sessionTimes.sweepMax)) this.kick(tenant, sessionId);
+      for (const { tenant, sessionId } of await ledger.idleSessions(clock.now() + aheadMs, sessionTimes.sweepMax)) this.kick(tenant, sessionId);
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) this.#ports.log.error({ reason: String(error) }, "sessions that nobody looks after could not be looked for; it is tried again");
     } finally {

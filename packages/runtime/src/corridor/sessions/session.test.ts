@@ -277,7 +277,7 @@ describe("limits", () => {
     await house.kill();
     const before = house;
     house = await Sessions.withScript(loop, {}, before);
-    await house.pass(20_000);
+    await house.quiet();
     const [approval] = (await house.ledger.listApprovals({ tenant: "acme" }, 10)).items;
     expect(approval).toMatchObject({ subject: { kind: "limit", sessionId: session.sessionId }, tool: "limit.steps", state: "pending" });
     await decide(voter("olga", "ops"), approval, { decision });
@@ -332,5 +332,28 @@ describe("talking", () => {
     const { session } = await house.start("pay");
     await house.quiet();
     expect(resultsOf(await house.history(session.sessionId))).toMatchObject([{ status: "denied", errorCode: "forbidden" }]);
+  });
+});
+
+describe("a process that dies", () => {
+  test("in the middle of a completion: the next one asks for it again, at once; what was recorded is not asked for", async () => {
+    const script = [{ calls: [call({ amount: 5 })] }, { text: "paid", delay_ms: 5_000 }];
+    house = await Sessions.withScript(script);
+    const w1 = house.worker("w1", { tools: { pay: 10 } });
+    const { session } = await house.start("pay");
+    await house.quiet();
+    finish(w1, "true");
+    await house.quiet();
+    expect(house.requests.map(({ position }) => position)).toEqual([0, 1]);
+    const killed = house;
+    // Nothing is said on the way out: the lease stands in the row.
+    await killed.ledger.close();
+    house = await Sessions.withScript(script, {}, killed);
+    await house.quiet();
+    await house.clock.pass(5_000);
+    await house.quiet();
+    expect(house.requests.map(({ position }) => position)).toEqual([1]);
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: "end_turn" }, usage: { modelCalls: 2, toolCalls: 1 } });
+    expect(await house.rows()).toHaveLength(1);
   });
 });
