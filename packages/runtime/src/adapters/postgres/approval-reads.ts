@@ -1,5 +1,5 @@
 // Reads approvals with their votes, lists of them, and which ones are due.
-import type { Ledger } from "../../ledger/port.ts";
+import type { ApprovalFilter, Ledger } from "../../ledger/port.ts";
 import type { Vote } from "../../policy/approval/types.ts";
 import { decode } from "../sqlite/columns.ts";
 import { approvalColumns, approvalOfRow, voteColumns, type ApprovalRow } from "../sqlite/governance-columns.ts";
@@ -8,6 +8,7 @@ import { conditions, pageOf } from "../sqlite/paging.ts";
 import { rowsOf } from "./call-reads.ts";
 import { fittingCursor } from "./cursors.ts";
 import type { Db } from "./db.ts";
+import { approvalsByStateSql, approvalsByTimeSql, approvalsDueSql } from "./schema/guarded-indexes.ts";
 
 const listedApproval = approvalColumns.map(({ name }) => (name === "args_json" ? `'' AS ${name}` : name)).join(", ");
 
@@ -32,6 +33,7 @@ export function approvalReads(db: Db): ApprovalReads {
         .equal("tool", filter.tool)
         .equal("call_id", filter.callId)
         .equal("requester", filter.requester)
+        .also(listedBy(filter))
         .before(["opened_at", "approval_id"], fittingCursor(cursor, "number", "text"));
       const sql = `SELECT ${listedApproval} FROM approvals WHERE ${where.sql()}
         ORDER BY opened_at DESC, approval_id DESC LIMIT ?`;
@@ -41,13 +43,19 @@ export function approvalReads(db: Db): ApprovalReads {
     },
     dueApprovals: (until, limit) =>
       db.rows<{ readonly tenant: string; readonly approvalId: string }>(
-        `SELECT tenant, approval_id AS "approvalId" FROM approvals WHERE ${pendingSql} AND expires_at <= ?
+        `SELECT tenant, approval_id AS "approvalId" FROM approvals WHERE ${pendingSql} AND ${approvalsDueSql} AND expires_at <= ?
           ORDER BY expires_at, tenant, approval_id LIMIT ?`,
         [until, limit],
       ),
     async nextApprovalAt() {
-      const sql = `SELECT expires_at FROM approvals WHERE ${pendingSql} ORDER BY expires_at LIMIT 1`;
+      const sql = `SELECT expires_at FROM approvals WHERE ${pendingSql} AND ${approvalsDueSql} ORDER BY expires_at LIMIT 1`;
       return (await db.rows<{ readonly expires_at: number }>(sql, []))[0]?.expires_at;
     },
   };
+}
+
+/** What the index says that the list is read along. */
+function listedBy({ callId, state }: ApprovalFilter): string {
+  if (callId !== undefined) return "call_id IS NOT NULL";
+  return state === undefined ? approvalsByTimeSql : approvalsByStateSql;
 }

@@ -9,6 +9,7 @@ import { ofSessionSql } from "../sqlite/session-schema.ts";
 import type { Db } from "./db.ts";
 import type { ReadPool } from "./pool.ts";
 import { byTimeSql } from "./schema/calls.ts";
+import { deliveriesInOrderSql } from "./schema/guarded-indexes.ts";
 
 export type Retention = Pick<Ledger, "trim" | "wantedContent">;
 
@@ -27,9 +28,9 @@ const removeBlobs = `DELETE FROM blobs WHERE tenant = ? AND hash = ANY (?) AND N
 
 const oldNotices = `SELECT id FROM notices WHERE tenant = ? AND at < ?
   ORDER BY at, id LIMIT ? FOR UPDATE SKIP LOCKED`;
-const removeDeliveries = `DELETE FROM deliveries WHERE tenant = ? AND notice_id = ANY (?) AND NOT (${pendingSql})`;
+const removeDeliveries = `DELETE FROM deliveries WHERE tenant = ? AND notice_id = ANY (?) AND ${deliveriesInOrderSql} AND NOT (${pendingSql})`;
 const removeNotices = `DELETE FROM notices WHERE id = ANY (?) AND NOT EXISTS
-  (SELECT 1 FROM deliveries WHERE deliveries.tenant = notices.tenant AND notice_id = notices.id)`;
+  (SELECT 1 FROM deliveries WHERE deliveries.tenant = notices.tenant AND notice_id = notices.id AND ${deliveriesInOrderSql})`;
 
 interface OldCall {
   readonly call_id: string;

@@ -6,6 +6,7 @@ import { auditTables } from "./schema/audit.ts";
 import { callTables } from "./schema/calls.ts";
 import { fleetTables } from "./schema/fleet.ts";
 import { governanceTables } from "./schema/governance.ts";
+import { guardedIndexes } from "./schema/guarded-indexes.ts";
 import { registryTables } from "./schema/registry.ts";
 import { sessionTables } from "./schema/sessions.ts";
 import { tenancyTables } from "./schema/tenancy.ts";
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { version: 2, compatibleFrom: 1, statements: [...sessionTables] },
+  { version: 3, compatibleFrom: 1, statements: guardedIndexes },
 ];
 
 /** Holds the schema's own version, and so stands outside the list. */

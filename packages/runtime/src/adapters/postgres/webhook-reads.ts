@@ -9,6 +9,7 @@ import { deliveryOf, joinedColumns } from "../sqlite/webhook-reads.ts";
 import { rowsOf } from "./call-reads.ts";
 import { fittingCursor } from "./cursors.ts";
 import type { Db } from "./db.ts";
+import { deliveriesByStateSql, deliveriesByWebhookSql, deliveriesInOrderSql } from "./schema/guarded-indexes.ts";
 
 const { d, n, w } = joinedColumns;
 const withNotice = "deliveries AS d JOIN notices AS n ON n.id = d.notice_id";
@@ -37,6 +38,7 @@ export function webhookReads(db: Db): WebhookReads {
         .equal("d.tenant", tenant)
         .equal("d.webhook_id", filter.webhookId)
         .equal("d.state", filter.state)
+        .also(`d.${listedBy(filter)}`)
         .before(["d.notice_id", "d.delivery_id"], fittingCursor(cursor, "number", "text"));
       const sql = `SELECT ${d.list}, ${n.list} FROM ${withNotice} WHERE ${where.sql()}
         ORDER BY d.notice_id DESC, d.delivery_id DESC LIMIT ?`;
@@ -45,4 +47,10 @@ export function webhookReads(db: Db): WebhookReads {
       return { items: page.items.map(({ delivery }) => delivery), next: page.next };
     },
   };
+}
+
+/** What the index says that the list is read along. */
+function listedBy({ webhookId, state }: { readonly webhookId?: string; readonly state?: string }): string {
+  if (webhookId !== undefined) return deliveriesByWebhookSql;
+  return state === undefined ? deliveriesInOrderSql : deliveriesByStateSql;
 }

@@ -3,6 +3,7 @@ import { encode, insertSql } from "../sqlite/columns.ts";
 import { noticeColumns, webhookColumns } from "../sqlite/governance-columns.ts";
 import { pendingSql } from "../sqlite/governance-schema.ts";
 import { deliveryIdOf } from "../sqlite/notice-writes.ts";
+import { deliveriesByWebhookSql } from "./schema/guarded-indexes.ts";
 import type { WritersOf } from "./writers-of.ts";
 
 export type WebhookWriters = WritersOf<"insert_webhook" | "remove_webhook" | "append_notice" | "put_delivery">;
@@ -10,7 +11,7 @@ export type WebhookWriters = WritersOf<"insert_webhook" | "remove_webhook" | "ap
 const insertWebhook = insertSql("webhooks", webhookColumns, "ON CONFLICT DO NOTHING");
 const deleteWebhook = "DELETE FROM webhooks WHERE tenant = ? AND webhook_id = ?";
 const giveUp = `UPDATE deliveries SET state = 'dead', next_at = NULL, ended_at = ?, last_error = 'the webhook was removed'
-  WHERE tenant = ? AND webhook_id = ? AND ${pendingSql}`;
+  WHERE tenant = ? AND webhook_id = ? AND ${pendingSql} AND ${deliveriesByWebhookSql}`;
 const insertNotice = insertSql("notices", noticeColumns, "RETURNING id");
 // Held until the commit: a removal that comes meanwhile would not see the delivery, which then waited for ever.
 const wanting = "SELECT webhook_id, types_json FROM webhooks WHERE tenant = ? ORDER BY webhook_id FOR KEY SHARE";
