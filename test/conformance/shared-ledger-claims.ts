@@ -211,6 +211,16 @@ export function claimCases(sharedCase: SharedCase): void {
     expect((await one.getCall("acme", "a"))?.state).toBe("failed");
   });
 
+  sharedCase("what waits and is with a replica is told of, and nothing else", async (store) => {
+    const { one } = await twoReplicas(store);
+    const own = (callId: string, fields: Partial<Call> = {}) => queuedCall(callId, { replica: "r1", ...fields });
+    await putInLine(one, own("a"), own("b", { tenant: "globex" }), own("of-another", { replica: "r2" }), own("nobodys", { replica: null }), own("working", { state: "running" }));
+    expect(await one.queuedWith("r1")).toEqual([
+      { tenant: "acme", callId: "a" },
+      { tenant: "globex", callId: "b" },
+    ]);
+  });
+
   sharedCase("states are told of those that are known", async (store) => {
     const { one } = await twoReplicas(store);
     await putInLine(one, queuedCall("c1"), queuedCall("c2", { state: "failed" }), queuedCall("c1", { tenant: "globex", state: "running" }));

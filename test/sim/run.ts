@@ -1,6 +1,6 @@
 // The simulator from the command line: episodes from a seed on, until the steps are done or a rule is broken; `--long` goes on and lists.
 import { parseArgs } from "node:util";
-import { SimWorld, type SimVerdict } from "./world.ts";
+import { SimWorld, someAnswersLost, type SimVerdict } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -8,6 +8,8 @@ const { values } = parseArgs({
     steps: { type: "string", default: "400000" },
     calls: { type: "string", default: "60" },
     replicas: { type: "string", default: "2" },
+    /** How many of the ledger's answers are lost, 0 to 1. */
+    "lose-answers": { type: "string", default: String(someAnswersLost) },
     /** Minutes of a long run. */
     minutes: { type: "string", default: "10" },
     long: { type: "boolean", default: false },
@@ -32,16 +34,14 @@ function add(sum: Record<string, number>, more: Readonly<Record<string, number>>
 }
 
 function tellFailure({ seed, broken }: SimVerdict): void {
-  console.log(`seed ${seed} breaks ${broken.length} rule(s); again with: npm run sim -- --seed ${seed} --steps 1 --calls ${values.calls} --replicas ${values.replicas}`);
+  const again = `npm run sim -- --seed ${seed} --steps 1 --calls ${values.calls} --replicas ${values.replicas} --lose-answers ${values["lose-answers"]}`;
+  console.log(`seed ${seed} breaks ${broken.length} rule(s); again with: ${again}`);
   for (const rule of broken.slice(0, 20)) console.log(`  ${rule}`);
 }
 
 for (let seed = Number(values.seed); goesOn(); seed++) {
-  const verdict = await new SimWorld({ seed, calls: Number(values.calls), replicas: Number(values.replicas) }).run({
-    seed,
-    calls: Number(values.calls),
-    replicas: Number(values.replicas),
-  });
+  const options = { seed, calls: Number(values.calls), replicas: Number(values.replicas), loseAnswers: Number(values["lose-answers"]) };
+  const verdict = await new SimWorld(options).run(options);
   steps += verdict.steps;
   calls += verdict.calls;
   episodes++;

@@ -66,6 +66,10 @@ export function release(store: SharedStore, replica: string, calls: readonly { r
   }
 }
 
+export function queuedWith(store: SharedStore, replica: string) {
+  return [...store.rows.calls.values()].filter((row) => row.state === "queued" && row.replica === replica);
+}
+
 export function statesOf(store: SharedStore, calls: readonly { readonly tenant: string; readonly callId: string }[]) {
   return calls.flatMap(({ tenant, callId }) => {
     const row = store.rows.calls.get(keyOf({ tenant, callId }));

@@ -1,6 +1,6 @@
 // The database that replicas of the simulator share: rows, who lives, roles, brakes; each process has a connection of its own to it.
 import type { Call } from "../../packages/runtime/src/call/types.ts";
-import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../packages/runtime/src/ledger/port.ts";
+import { LedgerUnavailable, type CommitOutcome, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
 import type { Beat, Fleet, Wake } from "../../packages/runtime/src/ledger/shared.ts";
 import type { Random } from "../walk/random.ts";
 import { SimStore, keyOf } from "../walk/sim-ledger.ts";
@@ -17,15 +17,19 @@ export interface StoreFaults {
   loseWakes: number;
   doubleWakes: number;
   wakeDelayMs: number;
+  /** Of transactions: done, and whoever sent them hears of an error. */
+  loseAnswers: number;
 }
 
 export type Heard = Wake | { readonly type: "lost" };
 
 export class SharedStore {
   readonly rows: SimStore;
-  readonly faults: StoreFaults = { loseWakes: 0.05, doubleWakes: 0.02, wakeDelayMs: 30 };
+  readonly faults: StoreFaults = { loseWakes: 0.05, doubleWakes: 0.02, wakeDelayMs: 30, loseAnswers: 0 };
   readonly time: SimTime;
   readonly random: Random;
+  /** Beside the other: with or without lost answers, an episode begins the same way. */
+  readonly luck: Random;
   /** Tenant and tool, as in {@link Freeze}. */
   readonly freezes = new Set<string>();
   revision = 1;
@@ -35,9 +39,10 @@ export class SharedStore {
   readonly #ears = new Map<SimProcess, (heard: Heard) => void>();
   readonly connections = new Set<Connection>();
 
-  constructor(time: SimTime, random: Random) {
+  constructor(time: SimTime, { random, luck }: { readonly random: Random; readonly luck: Random }) {
     this.time = time;
     this.random = random;
+    this.luck = luck;
     this.rows = new SimStore(time, random);
   }
 
@@ -85,12 +90,23 @@ export class SharedStore {
   }
 
   /** A row that comes into the line gets its place from here: replicas have no line together but this one. */
-  apply(unit: Unit): CommitOutcome {
+  apply(unit: Unit, writer: string): CommitOutcome {
+    const strangers = unit.writes.flatMap((write) => (write.op === "update_call" ? this.#strange(write, writer) : []));
     const tagged = unit.writes.map((write) => {
       if (write.op !== "insert_call" || (write.row.state !== "queued" && write.row.state !== "awaiting_approval")) return write;
       return { ...write, row: { ...write.row, startTag: ++this.#tag } };
     });
-    return this.rows.apply({ writes: tagged });
+    const outcome = this.rows.apply({ writes: tagged });
+    if (outcome.applied) this.rows.violations.push(...strangers);
+    return outcome;
+  }
+
+  /** Who writes a call that waits or works and is another's says so, for it must know. */
+  #strange({ row, expect }: Extract<Write, { op: "update_call" }>, writer: string): string[] {
+    const stored = this.rows.calls.get(keyOf(row));
+    if (stored === undefined || stored.replica === null || stored.replica === writer || expect.replica === stored.replica) return [];
+    if (stored.state !== "queued" && stored.state !== "dispatched" && stored.state !== "running") return [];
+    return [`${row.callId}: was changed by ${writer} as its own, and it is with ${stored.replica}`];
   }
 
   listen(process: SimProcess, hear: (heard: Heard) => void): void {
@@ -127,18 +143,22 @@ interface Waiting {
   readonly fail: (error: Error) => void;
 }
 
+const unknownOutcome = (): LedgerUnavailable => new LedgerUnavailable("the way to the store was cut before the answer came");
+
 /** What one process has to say to the store: its units in order, everything else whenever it gets there. */
 export class Connection {
   readonly #store: SharedStore;
   readonly #process: SimProcess;
+  readonly #replica: string;
   readonly #queue: Waiting[] = [];
   #busy = false;
   /** True: nothing gets through, and that is known at once. */
   away = false;
 
-  constructor(store: SharedStore, process: SimProcess) {
+  constructor(store: SharedStore, process: SimProcess, replica: string) {
     this.#store = store;
     this.#process = process;
+    this.#replica = replica;
     store.connections.add(this);
   }
 
@@ -160,7 +180,7 @@ export class Connection {
       time.after(random.below(delayMs + 1), () => {
         if (this.#down) return fail(new LedgerUnavailable("the store cannot write"));
         const found = act();
-        time.after(random.below(2), () => settle(found));
+        time.after(random.below(2), () => (this.#answerIsLost ? fail(unknownOutcome()) : settle(found)));
       });
     });
   }
@@ -202,7 +222,12 @@ export class Connection {
 
   #settle({ unit, settle, fail }: Waiting): void {
     if (this.#down) return fail(new LedgerUnavailable("the store cannot write"));
-    const outcome = this.#store.apply(unit);
-    this.#store.time.after(this.#store.random.below(2), () => settle(outcome));
+    const outcome = this.#store.apply(unit, this.#replica);
+    const { time, random } = this.#store;
+    time.after(random.below(2), () => (this.#answerIsLost ? fail(unknownOutcome()) : settle(outcome)));
+  }
+
+  get #answerIsLost(): boolean {
+    return this.#store.luck.chance(this.#store.faults.loseAnswers);
   }
 }

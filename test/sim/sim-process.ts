@@ -27,6 +27,11 @@ export class SimProcess {
     return this.#frozen;
   }
 
+  /** It stands still, or has not yet caught up with what came in meanwhile. */
+  get stands(): boolean {
+    return this.#frozen || this.#draining;
+  }
+
   readonly clock: Clock = {
     now: () => this.#time.now() + this.skewMs,
     monotonic: () => this.#time.now(),

@@ -64,7 +64,7 @@ export function makeReplica(parts: SimReplicaParts): SimReplica {
   const { name, place, store, random, policies } = parts;
   const process = new SimProcess(parts.time, parts.skewMs);
   const { clock } = process;
-  const connection = new Connection(store, process);
+  const connection = new Connection(store, process, name);
   const ledger = sharedLedgerOf(store, process, connection);
   const hub = new Hub(name, hubLimits, new FairLine(), clock.now());
   const log = { info() {}, warn() {}, error: (fields: object, message: string) => process.alive && parts.heard(fields, message) };

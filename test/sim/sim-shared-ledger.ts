@@ -5,7 +5,7 @@ import { isCounted } from "../walk/approval-shelf.ts";
 import { sessionPart } from "../walk/session-shelf-reads.ts";
 import { keyOf } from "../walk/sim-ledger.ts";
 import { toolReads } from "../walk/sim-rules.ts";
-import { claim, claimDue, claimHeld, claimOne, release, statesOf } from "./shared-claims.ts";
+import { claim, claimDue, claimHeld, claimOne, queuedWith, release, statesOf } from "./shared-claims.ts";
 import type { Connection, SharedStore } from "./shared-store.ts";
 import type { SimProcess } from "./sim-process.ts";
 
@@ -47,6 +47,7 @@ export function sharedLedgerOf(store: SharedStore, process: SimProcess, connecti
     claimDue: (query) => ask(() => claimDue(store, query)),
     claimHeld: (query) => ask(() => claimHeld(store, query)),
     release: (replica, calls) => ask(() => release(store, replica, calls)),
+    queuedWith: (replica) => ask(() => queuedWith(store, replica)),
     statesOf: (calls) => ask(() => statesOf(store, calls)),
     hold: (role, replica, ms) => ask(() => store.hold(role, replica, ms)),
     wake: (wakes) => process.effect(() => store.broadcast(process, wakes)),

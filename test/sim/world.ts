@@ -13,6 +13,7 @@ import { declined, SimWorker, type Acknowledged, type Entry } from "../walk/sim-
 import { Spans } from "../walk/spans.ts";
 import { Callers } from "./callers.ts";
 import { Misfortunes } from "./misfortunes.ts";
+import { Patience } from "./patience.ts";
 import { brokenInSim } from "./predicates.ts";
 import { SharedStore } from "./shared-store.ts";
 import { attach, makeReplica, startReplica, type SimReplica, type SimReplicaParts } from "./sim-replica.ts";
@@ -37,7 +38,12 @@ export interface SimOptions {
   readonly seed: number;
   readonly calls: number;
   readonly replicas: number;
+  /** Of transactions: done, and whoever sent them hears of an error. 0 to 1. */
+  readonly loseAnswers: number;
 }
+
+/** So that most episodes have some. */
+export const someAnswersLost = 0.003;
 
 export class SimWorld {
   readonly time = new SimTime(startAt);
@@ -55,6 +61,7 @@ export class SimWorld {
   readonly watch: Watch;
   readonly #people: People;
   readonly #misfortunes: Misfortunes;
+  readonly #patience: Patience;
   #policies: PolicyBook | undefined;
   #starts = 0;
   #nextCall = 0;
@@ -64,7 +71,8 @@ export class SimWorld {
 
   constructor(options: SimOptions) {
     this.random = seeded(options.seed);
-    this.store = new SharedStore(this.time, this.random);
+    this.store = new SharedStore(this.time, { random: this.random, luck: seeded(options.seed + 1_000_000_000) });
+    this.store.faults.loseAnswers = options.loseAnswers;
     this.replicas = Array.from({ length: options.replicas }, () => undefined);
     const problem = (text: string): void => void this.problems.push(text);
     this.#people = new People({ time: this.time, store: this.store.rows, random: this.random, problem: (text) => this.#votingProblem(text) });
@@ -79,6 +87,7 @@ export class SimWorld {
       failing: () => (random.chance(0.5) ? declined : busy),
       acknowledged: (result: Acknowledged) => this.#noteStored(result),
       dial: (link: Link, _worker: string, to: string) => this.#dial(link, to),
+      dropped: (worker: string, incarnation: string, lease: { readonly callId: string; readonly fence: number }) => this.#noteDrop(worker, incarnation, lease),
       busy: (worker: string, handlers: number) => {
         if (handlers > 3) problem(`${worker}: ${handlers} handlers at once, where 3 fit`);
       },
@@ -86,6 +95,7 @@ export class SimWorld {
     const names = Object.keys(tools);
     this.workers = [0, 1, 2, 3].map((n) => new SimWorker(`w${n}`, n === 2 ? names.slice(0, 3) : names, world));
     this.watch = new Watch(this.store, this.workers, problem);
+    this.#patience = new Patience(this.store, problem);
   }
 
   async run(options: SimOptions): Promise<SimVerdict> {
@@ -159,6 +169,7 @@ export class SimWorld {
     this.faults.lose = 0;
     this.faults.double = 0;
     this.store.faults.loseWakes = 0;
+    this.store.faults.loseAnswers = 0;
     this.#misfortunes.end();
     this.cap = Number.POSITIVE_INFINITY;
     for (const tool of this.barred.names) this.barred.end(tool, this.time.now());
@@ -175,6 +186,7 @@ export class SimWorld {
     while (this.time.step(until)) {
       await microtasks();
       this.watch.look(this.replicas);
+      this.#patience.look(this.replicas);
     }
   }
 
@@ -201,6 +213,13 @@ export class SimWorld {
     this.stored.push(result);
     const ended = this.store.rows.attempts.has(`${keyOf({ tenant, callId: result.callId })}#${result.fence}`);
     if (!ended) this.problems.push(`${result.callId}: acknowledged before it was stored`);
+  }
+
+  /** A worker forgets only what the ledger has taken from it. */
+  #noteDrop(worker: string, incarnation: string, { callId, fence }: { readonly callId: string; readonly fence: number }): void {
+    const row = this.store.rows.calls.get(keyOf({ tenant, callId }));
+    const has = row !== undefined && (row.state === "dispatched" || row.state === "running") && row.fence === fence;
+    if (has && row.workerId === worker && row.incarnation === incarnation) this.problems.push(`${callId}: ${worker} was told to drop its lease ${fence}`);
   }
 
   #someoneDoes(): void {

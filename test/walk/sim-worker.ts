@@ -34,6 +34,8 @@ export interface WorkerWorld {
   readonly entries: Entry[];
   /** Hands the runtime's end of a new link over; false while there is no runtime. `to`: the address it was sent to; empty = any. */
   dial(link: Link, workerId: string, to: string): boolean;
+  /** It was told to forget a lease when it connected. */
+  dropped?(workerId: string, incarnation: string, lease: { readonly callId: string; readonly fence: number }): void;
   /** How many handlers this process is in now, after one more was entered. */
   busy?(workerId: string, handlers: number): void;
 }
@@ -138,6 +140,10 @@ export class SimWorker {
       return;
     }
     if (input.type === "message" && input.message.type === "result_ack") this.#noteAck(input.message);
+    if (input.type === "message" && input.message.type === "registered") {
+      for (const lease of input.message.resync)
+        if (lease.verdict === "drop") this.#world.dropped?.(this.workerId, `inc${this.#incarnation}`, lease);
+    }
     for (const output of this.#core.on(input, this.#world.time.now())) this.#obey(output);
   }
 

@@ -120,7 +120,7 @@ describe("over a ledger that keeps one waiting", () => {
 
   test("and one that waits for the call while another replica asks another role", async () => {
     const { driver, ledger, clock } = world;
-    const silent = { queued() {}, release() {}, told() {}, arriving: async () => undefined, touched() {}, gone() {}, room() {} };
+    const silent = { queued() {}, release() {}, told() {}, arriving: async () => true, touched() {}, gone() {}, room() {} };
     let escalate = async (): Promise<void> => undefined;
     const companions: Companions = { ...silent, reach: async () => (await escalate(), ledger.calls.get("acme/c1")) };
     driver.share(companions);

@@ -43,8 +43,8 @@ export interface Companions {
   release(calls: readonly { readonly tenant: string; readonly callId: string }[]): void;
   /** It ended or parked, and that is stored. */
   told(call: Call): void;
-  /** Before a worker's register is heard: what it holds under leases is here from now on. */
-  arriving(identity: WorkerIdentity, register: Register): Promise<void>;
+  /** Before a worker's register is heard: what it holds under leases is here from now on. False: it could not be taken over. Never rejects. */
+  arriving(identity: WorkerIdentity, register: Register): Promise<boolean>;
   /** An open call that is not in memory is wanted there; it comes, unless another living replica works on it. @returns its row */
   reach(tenant: string, callId: string): Promise<Call | undefined>;
   /** This row was changed here and is another replica's. */

@@ -7,6 +7,7 @@ import type { Admission } from "../dispatch/admission.ts";
 import type { Hub } from "../dispatch/hub.ts";
 import type { Clearance, HubOutput, WorkerIdentity } from "../dispatch/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit } from "../ledger/port.ts";
+import { afterArrival } from "./arrivals.ts";
 import { Backlog, retryMs } from "./backlog.ts";
 import { noFacts, type Companions, type DriverPorts, type Vetting } from "./driver-ports.ts";
 import { Repeats } from "./repeats.ts";
@@ -221,7 +222,7 @@ export class Driver {
       this.pump();
     };
     stream.listen({
-      message: this.#companions === undefined ? hear : this.#afterArrival(identity, hear),
+      message: this.#companions === undefined ? hear : afterArrival(this.#companions, identity, { hear, stream }),
       closed: () => {
         stopWaiting();
         this.#streams.delete(id);
@@ -229,21 +230,6 @@ export class Driver {
         this.pump();
       },
     });
-  }
-
-  /** A worker may hold calls that another replica had: those are taken over before anything that it says is heard. */
-  #afterArrival(identity: WorkerIdentity, hear: (message: WorkerMessage) => void): (message: WorkerMessage) => void {
-    let arrived: Promise<void> | undefined;
-    let waiting = 0;
-    return (message) => {
-      if (message.type === "register") arrived = this.#companions?.arriving(identity, message);
-      if (arrived === undefined) return hear(message);
-      waiting++;
-      arrived = arrived.then(() => {
-        hear(message);
-        if (--waiting === 0) arrived = undefined;
-      });
-    };
   }
 
   /** Carries out everything the hub has ordered. */

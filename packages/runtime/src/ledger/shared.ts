@@ -103,6 +103,8 @@ export interface SharedLedger extends Ledger {
   claimHeld(query: { readonly replica: string; readonly workerTenant: string; readonly workerId: string; readonly incarnation: string }): Promise<readonly Call[]>;
   /** Gives queued calls back that are with this replica. */
   release(replica: string, calls: readonly { readonly tenant: string; readonly callId: string }[]): Promise<void>;
+  /** Queued calls that are with this replica, some hundred of them: among them those that a claim gave it whose answer was lost. */
+  queuedWith(replica: string): Promise<readonly { readonly tenant: string; readonly callId: string }[]>;
   /** States (and fences) of calls that somebody waits for; ones that are unknown are left out. */
   statesOf(calls: readonly { readonly tenant: string; readonly callId: string }[]): Promise<readonly { readonly tenant: string; readonly callId: string; readonly state: CallState }[]>;
   /** Has this role till then, or has it still; false when another living replica does. */

@@ -73,10 +73,12 @@ const heldSql = `SELECT ${keys} FROM calls AS c WHERE c.${notSucceededSql} AND c
 const releaseSql = `UPDATE calls AS c SET replica = NULL FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
   WHERE c.tenant = r.tenant AND c.call_id = r.call_id AND ${asRead("c.state")} = 'queued' AND ${asRead("c.replica")} = ?`;
 
+const queuedWithSql = `SELECT ${keys} FROM calls AS c WHERE c.state = 'queued' AND c.replica = ? ORDER BY c.tenant, c.call_id LIMIT 1000`;
+
 const statesSql = `SELECT ${keys}, c.state FROM json_to_recordset(?::json) AS r(tenant text, call_id text)
   JOIN calls AS c ON c.tenant = r.tenant AND c.call_id = r.call_id`;
 
-type Others = Pick<SharedLedger, "claimOne" | "claimDue" | "claimHeld" | "release" | "statesOf">;
+type Others = Pick<SharedLedger, "claimOne" | "claimDue" | "claimHeld" | "release" | "queuedWith" | "statesOf">;
 
 export function otherClaims(pool: ReadPool): Others {
   const within = <T>(work: (tx: Db) => Promise<T>): Promise<T> => pool.transaction(work, alongIndexes);
@@ -102,6 +104,7 @@ export function otherClaims(pool: ReadPool): Others {
       if (calls.length === 0) return;
       await within((tx) => tx.run(releaseSql, [namedJson(calls), replica]));
     },
+    queuedWith: (replica) => within((tx) => tx.rows(queuedWithSql, [replica])),
     async statesOf(calls) {
       if (calls.length === 0) return [];
       return within((tx) => tx.rows(statesSql, [namedJson(calls)]));

@@ -476,6 +476,10 @@ export class PostgresLedger extends SessionLedger implements SharedLedger {
     return this.#read(() => this.#parts.claims.statesOf(calls));
   }
 
+  queuedWith(replica: string) {
+    return this.#read(() => this.#parts.claims.queuedWith(replica));
+  }
+
   wake(wakes: readonly Wake[]): void {
     this.#wakes.wake(wakes);
   }

@@ -92,7 +92,8 @@ export class Claims {
     if (lanes.length === 0 || limit <= 0) return false;
     // Whoever queues a call while the ledger is asked says so again.
     for (const lane of lanes) waiting.delete(lane);
-    const claimed = await ledger.claim({ replica, lanes, limit, now: clock.now(), caps: this.#ports.caps(), not: this.#leftAlone() });
+    const query = { replica, lanes, limit, now: clock.now(), caps: this.#ports.caps(), not: this.#leftAlone() };
+    const claimed = await this.#returns.sure(() => ledger.claim(query));
     if (claimed.nextAt !== undefined) this.notBefore(claimed.nextAt);
     const full = claimed.calls.length >= limit;
     if (full) for (const lane of lanes) waiting.add(lane);

@@ -86,15 +86,17 @@ export class Replicas implements Companions {
     if (this.others().length > 0) this.#ports.ledger.wake([{ type: "told", tenant, callId }]);
   }
 
-  async arriving(identity: WorkerIdentity, register: Register): Promise<void> {
+  async arriving(identity: WorkerIdentity, register: Register): Promise<boolean> {
     const { ledger, replica, log } = this.#ports;
     const { workerId, incarnation } = register;
     try {
       const held = await ledger.claimHeld({ replica, workerTenant: identity.tenant, workerId, incarnation });
       for (const call of held) await takeUp(this.#ports, call);
+      return true;
     } catch (error) {
-      // What it holds is told to be lost by nobody: the lease decides, or its next register.
       log.error({ reason: String(error), worker: workerId }, "what a worker holds could not be taken over");
+      // Who holds nothing loses nothing: it may work on what is in memory.
+      return register.inFlight.length === 0;
     }
   }
 
@@ -110,7 +112,7 @@ export class Replicas implements Companions {
     }
     // A wish can be stored under a lease that nobody may take yet.
     if (row.state !== "queued" && !this.#sweeps.maySweepLeases()) return row;
-    const mine = await ledger.claimOne(tenant, callId, replica);
+    const mine = await this.#returns.sure(() => ledger.claimOne(tenant, callId, replica));
     if (mine === undefined) return ledger.getCall(tenant, callId);
     try {
       await takeUp(this.#ports, mine);

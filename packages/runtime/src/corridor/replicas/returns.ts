@@ -9,6 +9,8 @@ interface Named {
 export class Returns {
   readonly #ports: Pick<ReplicaPorts, "ledger" | "replica" | "hub">;
   readonly #waiting = new Map<string, Named>();
+  /** A claim failed, and nobody knows whether the ledger gave what was asked for. */
+  #unsure = false;
 
   constructor(ports: Pick<ReplicaPorts, "ledger" | "replica" | "hub">) {
     this.#ports = ports;
@@ -26,12 +28,33 @@ export class Returns {
     }
   }
 
-  /** What could not be given back; what has come into memory again meanwhile is left there. */
+  /** Runs a claim; what it may have got without hearing of it goes back. */
+  async sure<T>(claim: () => Promise<T>): Promise<T> {
+    try {
+      return await claim();
+    } catch (error) {
+      this.#unsure = true;
+      throw error;
+    }
+  }
+
+  /** What could not be given back, or is here unknown; what has come into memory again meanwhile is left there. */
   async again(): Promise<void> {
     const { hub } = this.#ports;
+    if (this.#unsure) await this.#findLost();
     const calls = [...this.#waiting.values()];
     this.#waiting.clear();
     await this.giveBack(calls.filter(({ tenant, callId }) => hub.find(tenant, callId) === undefined));
+  }
+
+  async #findLost(): Promise<void> {
+    const { ledger, replica } = this.#ports;
+    this.#unsure = false;
+    try {
+      for (const call of await ledger.queuedWith(replica)) this.#waiting.set(keyOf(call), call);
+    } catch {
+      this.#unsure = true;
+    }
   }
 }
 

@@ -11,12 +11,20 @@ export async function takeUp(ports: Ports, row: Call): Promise<boolean> {
   await ports.recoverStream(row);
   const facts = await ports.factsFor(row);
   if (keptBy(hub, row)) return false;
-  hub.restore(row, facts, clock.now());
+  if (hub.find(row.tenant, row.callId) === undefined) hub.restore(row, facts, clock.now());
+  else hub.reloaded(row, row.tenant, row.callId, facts, clock.now());
   return true;
 }
 
 function keptBy(hub: ReplicaPorts["hub"], row: Call): boolean {
-  if (hub.find(row.tenant, row.callId) === undefined) return false;
+  const here = hub.find(row.tenant, row.callId);
+  if (here === undefined || isPast(here, row)) return false;
   hub.claimedAgain(row);
   return true;
+}
+
+/** It was away, and others have given it a lease that memory knows nothing of: whoever holds that would be told to drop it. */
+function isPast(here: Call, row: Call): boolean {
+  if (here.fence !== row.fence) return here.fence < row.fence;
+  return row.workerId !== null && (here.workerId !== row.workerId || here.incarnation !== row.incarnation);
 }
