@@ -11,6 +11,8 @@ interface Mutant {
   readonly to: string;
   /** Part of the broken rule's words. */
   readonly caughtBy: RegExp;
+  /** Of one that few episodes find: the one that does. */
+  readonly episode?: readonly string[];
 }
 
 const mutants: readonly Mutant[] = [
@@ -76,6 +78,7 @@ const mutants: readonly Mutant[] = [
     from: "return here.fence < row.fence;",
     to: "return false;",
     caughtBy: /was told to drop its lease/,
+    episode: ["--seed", "20058"],
   },
   {
     name: "what nothing has become of is not given back",
@@ -90,6 +93,7 @@ const mutants: readonly Mutant[] = [
     from: "      this.#unsure = true;\n      throw error;",
     to: "      throw error;",
     caughtBy: /which does not know of it/,
+    episode: ["--seed", "77"],
   },
   {
     name: "what waits with a dead replica stays with it",
@@ -125,6 +129,7 @@ const mutants: readonly Mutant[] = [
     from: "beside?.under !== undefined && beside.under",
     to: "beside?.under !== undefined && beside.under === \"\" && beside.under",
     caughtBy: /had ended or was under another/,
+    episode: ["--seed", "9069", "--lose-answers", "0"],
   },
   {
     name: "a ledger that checks no guard",
@@ -140,9 +145,9 @@ const root = join(import.meta.dirname, "../..");
 const folder = join(root, ".mutants", "sim");
 const steps = "2500000";
 
-function simulate(at: string): Promise<{ code: number; broken: readonly string[] }> {
+function simulate(at: string, { episode }: Mutant): Promise<{ code: number; broken: readonly string[] }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(at, "test/sim/run.ts"), "--json", "--steps", steps], (error, stdout) => {
+    execFile(process.execPath, [join(at, "test/sim/run.ts"), "--json", "--steps", ...(episode === undefined ? [steps] : ["1", ...episode])], (error, stdout) => {
       const report = JSON.parse(stdout || "{}") as { failed?: { broken: string[] } | null };
       resolve({ code: typeof error?.code === "number" ? error.code : 0, broken: report.failed?.broken ?? [] });
     });
@@ -168,7 +173,7 @@ describe("mutants of the guards, between replicas", () => {
   test.for(mutants)("$name", { timeout: 120_000 }, async (mutant) => {
     const at = join(folder, String(mutants.indexOf(mutant)));
     await plant(mutant, at);
-    const { code, broken } = await simulate(at);
+    const { code, broken } = await simulate(at, mutant);
     expect(code, "the simulator must fail").toBe(1);
     expect(broken.join("\n")).toMatch(mutant.caughtBy);
   });

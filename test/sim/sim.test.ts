@@ -13,6 +13,7 @@ const formerFailures: readonly (readonly [name: string, seed: number, replicas: 
   ["a cancel ended a call whose question another replica had just handed on", 9901, 2, 0],
   ["a result that was on its way again was taken for a handler that runs", 8263, 2, 0],
   ["a fence that memory had made up was taken for another replica's, which had sent its Go", 10_980, 3, 0],
+  ["a worker was told to drop a lease that memory had an older one of", 20_058, 2, someAnswersLost],
   ["a replica whose clock is behind was said to pass calls over that it could not take yet", 12_584, 2, 0],
 ];
 
