@@ -15,6 +15,7 @@ const ledgerRows = "packages/runtime/src/adapters/sqlite/call-writes.test.ts";
 const errorTable = "test/e2e/error-table-extremes.test.ts";
 const tenants = "packages/runtime/src/dispatch/tenants.test.ts";
 const workerContext = "packages/worker/src/context.test.ts";
+const hostEvents = "packages/runtime/src/dispatch/host-events.test.ts";
 const workerCalls = "packages/worker/src/core-calls.test.ts";
 const lastOutput = "packages/runtime/src/stream/last-output.test.ts";
 const following = "packages/runtime/src/corridor/follow.test.ts";
@@ -138,6 +139,8 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     secretNamesPerCallMax: [workerContext, "secretNamesPerCallMax: 64 secrets are asked for at once"],
     secretValueBytesMax: [codec, "secretValueBytesMax"],
     eventPayloadBytesMax: [workerContext, "eventPayloadBytesMax and nameCharsMax"],
+    eventsPerCallMax: [hostEvents, "eventsPerCallMax: the 101st"],
+    eventBytesPerCallMax: [hostEvents, "eventsPerCallMax and eventBytesPerCallMax"],
     outputChunkBytesMax: [workerCalls, "progress, output in pieces of 64 KiB with a running number"],
     syncWaitMs: [following, "patience %s ends, and the call goes on"],
     syncWaitMsMax: [httpBounds, "syncWaitMsMax"],
@@ -298,6 +301,9 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     lookMsMax: pace,
     ledgerRetryMs: [deliverer, "is asked again every second"],
     errorCharsMax: [retries, "its reason cut to what a list can show"],
+  },
+  hostEventBounds: {
+    toldBytesPerBatchMax: ["packages/runtime/src/corridor/sessions/host-events.test.ts", "toldBytesPerBatchMax: payloads beyond 4 MiB"],
   },
   turnBounds: {
     callsPerCompletionMax: [preparedCalls, "callsPerCompletionMax: the 129th call"],

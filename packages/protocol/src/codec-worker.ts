@@ -4,6 +4,7 @@ import {
   bytesOf,
   cutText,
   decimalOf,
+  FrameError,
   integerOf,
   jsonOf,
   leaseOf,
@@ -14,6 +15,7 @@ import {
   wordOf,
 } from "./codec-checks.ts";
 import * as wire from "./gen/signalbox/v1/work_pb.ts";
+import { wellFormed } from "./json/well-formed.ts";
 import { limits } from "./limits.ts";
 import type {
   Emit,
@@ -135,13 +137,7 @@ export function fromWorkerFrame(content: WorkerFrameContent): WorkerMessage {
         message: cutText(content.value.message),
       };
     case "emit":
-      return {
-        type: "emit",
-        ...leaseOf(content.value),
-        ordinal: integerOf("ordinal", content.value.ordinal, 1, UINT32_MAX),
-        eventType: nameOf("event_type", content.value.eventType),
-        payloadJson: jsonOf("payload_json", content.value.payloadJson, limits.eventPayloadBytesMax).text,
-      };
+      return readEmit(content.value);
     case "secretRequest":
       return {
         type: "secret_request",
@@ -206,6 +202,24 @@ function readRegister(message: wire.Register): Register {
     inFlight: readInFlight(message.inFlight),
     ...readFreeMemory(message),
   };
+}
+
+/** What is wrong with an event is told beside it: a message that is refused would end the call. */
+function readEmit(message: wire.Emit): Emit {
+  const lease = leaseOf(message);
+  try {
+    return {
+      type: "emit",
+      ...lease,
+      ordinal: integerOf("ordinal", message.ordinal, 1, UINT32_MAX),
+      eventType: nameOf("event_type", message.eventType),
+      payloadJson: jsonOf("payload_json", message.payloadJson, limits.eventPayloadBytesMax).text,
+    };
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error;
+    const eventType = wellFormed(message.eventType.slice(0, limits.nameCharsMax)).text;
+    return { type: "emit", ...lease, ordinal: message.ordinal, eventType, payloadJson: "null", refused: error.message };
+  }
 }
 
 function readHeartbeat(message: wire.Heartbeat): Heartbeat {

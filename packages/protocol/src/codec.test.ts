@@ -273,6 +273,11 @@ describe("what makes no sense is malformed, and names its call if it can", () =>
     expect(decodeWorker(broken)).toEqual({ type: "malformed", reason });
   });
 
+  test("an event without a type is told beside it: the call goes on", () => {
+    const broken = { ordinal: 1, eventType: "", payloadJson: "null", refused: "event_type is missing" };
+    expect(decodeWorker(frame(7, bytes(...head, ...varint(3, 1))))).toEqual({ type: "emit", callId: "c1", fence: 5, ...broken });
+  });
+
   test.each<[string, Uint8Array, string]>([
     [
       "an unknown channel",
@@ -281,7 +286,6 @@ describe("what makes no sense is malformed, and names its call if it can", () =>
     ],
     ["a channel that is not set", frame(5, bytes(...head, ...varint(3, 1))), "channel has the unknown value 0"],
     ["a seq of 0", frame(5, bytes(...head, ...varint(4, 1))), "seq is not between 1 and 4294967295"],
-    ["an event without a type", frame(7, bytes(...head, ...varint(3, 1))), "event_type is missing"],
     ["a success without output", frame(9, bytes(...head, ...varint(3, 1))), "a succeeded result has no output_json"],
     ["a success with empty output", frame(9, bytes(...head, ...varint(3, 1), 0x22, 0)), "output_json is missing"],
     ["a failure without an error", frame(9, bytes(...head, ...varint(3, 2))), "a failed result has no error"],

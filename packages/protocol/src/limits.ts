@@ -38,6 +38,9 @@ export const limits = {
   secretNamesPerCallMax: 64,
   secretValueBytesMax: 64 * KiB,
   eventPayloadBytesMax: 256 * KiB,
+  /** What one call may emit in all, however often it is tried: what comes after is dropped. */
+  eventsPerCallMax: 100,
+  eventBytesPerCallMax: MiB,
   outputChunkBytesMax: 64 * KiB,
 
   syncWaitMs: 30_000,

@@ -86,9 +86,12 @@ export interface Progress extends Lease {
 }
 export interface Emit extends Lease {
   readonly type: "emit";
+  /** Counts the attempt's events from 1: the same ordinal again is the same event. */
   readonly ordinal: number;
   readonly eventType: string;
   readonly payloadJson: string;
+  /** Why it cannot be taken, in words: an event never costs its call, so it is left out. Its payload is `null` then. Never sent. */
+  readonly refused?: string;
 }
 export interface SecretRequest extends Lease {
   readonly type: "secret_request";

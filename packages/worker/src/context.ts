@@ -36,8 +36,8 @@ export interface ToolContext {
   /** @param percent 0 to 100 */
   progress(percent: number, message?: string): void;
   /**
-   * Emits an event that the tool's manifest declares.
-   * @throws TypeError when the payload is not JSON, RangeError when it is over 256 KiB or the type over 128 characters
+   * Emits an event that the tool's manifest declares; in a session it is told in the session's stream when the call has ended.
+   * Never throws: one that is no JSON, over 256 KiB, of a type over 128 characters or not declared is dropped, which the call's log says.
    */
   emit(eventType: string, payload: unknown): void;
   /** The same for a payload that is JSON text already; its digits are kept. */
@@ -80,6 +80,14 @@ export function createRun({ invoke, startedAtWallMs, tell, room }: RunOptions): 
   const output = (channel: Output["channel"], chunk: string | Uint8Array): void =>
     tell({ type: "output", callId, fence, channel, chunk: typeof chunk === "string" ? utf8.encode(chunk) : chunk });
   const runsOutAtMs = startedAtWallMs + invoke.timeoutMs;
+  const emit = (eventType: string, read: () => string): void => {
+    try {
+      tell({ type: "emit", callId, fence, eventType: checkEventType(eventType), payloadJson: read() });
+    } catch (error) {
+      const type = JSON.stringify(wellFormed(eventType.slice(0, limits.nameCharsMax)).text);
+      output("log", `an event of type ${type} was dropped: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
   return {
     abort,
     answerSecrets: secrets.answer,
@@ -97,24 +105,8 @@ export function createRun({ invoke, startedAtWallMs, tell, room }: RunOptions): 
         const bounded = Math.min(100, Math.max(0, Number.isNaN(percent) ? 0 : percent));
         tell({ type: "progress", callId, fence, percent: bounded, message: cutText(wellFormed(message).text) });
       },
-      emit(eventType, payload) {
-        tell({
-          type: "emit",
-          callId,
-          fence,
-          eventType: checkEventType(eventType),
-          payloadJson: payloadJsonOf(payload),
-        });
-      },
-      emitJson(eventType, payloadJson) {
-        tell({
-          type: "emit",
-          callId,
-          fence,
-          eventType: checkEventType(eventType),
-          payloadJson: checkPayload(payloadJson),
-        });
-      },
+      emit: (eventType, payload) => emit(eventType, () => payloadJsonOf(payload)),
+      emitJson: (eventType, payloadJson) => emit(eventType, () => checkPayload(payloadJson)),
       secrets: secrets.ask,
     },
   };

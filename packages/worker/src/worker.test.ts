@@ -337,9 +337,10 @@ describe("handlers", () => {
     const seen: unknown[] = [];
     worker.tool("read", { version: "1.0.0" }, (args, ctx) => {
       seen.push(args, ctx.callId, ctx.attempt, ctx.idempotencyKey, ctx.deadline.getTime(), ctx.invoke.tenant);
-      expect(() => ctx.emit("", 1)).toThrow("an event type has 1 to 128 characters");
-      expect(() => ctx.emit("big", "x".repeat(262_143))).toThrow("an event's payload has at most 262144 bytes");
-      expect(() => ctx.emit("odd", { f: Number.NaN })).toThrow(TypeError);
+      // An event never costs the call: what it cannot be is said in the log.
+      ctx.emit("", 1);
+      ctx.emit("big", "x".repeat(262_143));
+      ctx.emit("odd", { f: Number.NaN });
     });
     const run = worker.run();
     await world.pass(1_000);

@@ -28,8 +28,8 @@ const uncheckable: ValidateOutput = () => ({
   errors: [{ pointer: "", keyword: "internal", message: "the tool's stored schemas no longer compile; publish a new version" }],
 });
 
-function factsOf({ spec: { integrity, limits, placement, breaker } }: ToolVersion): Omit<ToolFacts, "check"> {
-  return { integrity, placement, concurrentMax: limits["concurrent_calls"], breaker: breaker ?? null };
+function factsOf({ spec: { integrity, limits, placement, breaker, events } }: ToolVersion): Omit<ToolFacts, "check"> {
+  return { integrity, placement, events, concurrentMax: limits["concurrent_calls"], breaker: breaker ?? null };
 }
 
 const anybody: ToolFacts["integrity"] = { identities: [], imageDigests: [] };

@@ -9,7 +9,7 @@ import type { CallFollower } from "../service.ts";
 let corridor: Corridor;
 beforeEach(async () => {
   corridor = new Corridor();
-  await corridor.tool();
+  await corridor.tool({ spec: { events: ["paid"] } });
   await corridor.grant(["*"]);
 });
 afterEach(() => corridor.close());

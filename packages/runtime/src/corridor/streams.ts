@@ -1,6 +1,7 @@
 // What calls say while they run, for those who follow them: kept in memory while somebody reads it, and in the ledger for those who come late.
 import { limits, parseJson, wellFormedJson, type Emit, type Output, type Progress } from "@signalbox/protocol";
 import { isTerminal, type Call } from "../call/types.ts";
+import type { DroppedEvent } from "../dispatch/types.ts";
 import type { Ledger } from "../ledger/port.ts";
 import { CallStream, type StreamBounds } from "../stream/call-stream.ts";
 import { lastOutputOf, type LastOutput } from "../stream/last-output.ts";
@@ -100,7 +101,7 @@ export class Streams {
     for (const wake of this.#afar.get(waitKey(tenant, callId)) ?? []) wake();
   }
 
-  hear(call: Call, message: Output | Progress | Emit): void {
+  hear(call: Call, message: Output | Progress | Emit | DroppedEvent): void {
     const open = this.#of(call);
     this.#start(open, call);
     if (message.type === "output") {
@@ -111,6 +112,8 @@ export class Streams {
     } else if (message.type === "progress") {
       const { percent, message: words } = message;
       this.#append(open, "progress", JSON.stringify({ percent, message: words }));
+    } else if (message.type === "dropped_event") {
+      this.#append(open, "log", JSON.stringify({ text: `an event of type ${JSON.stringify(message.eventType)} was dropped: ${message.reason}` }));
     } else {
       this.#append(open, "emit", emitData(message));
     }

@@ -22,6 +22,7 @@ export function enter(state: HubState, live: Live, facts: ToolFacts, clearance: 
     invokedOn: 0,
     avoid: new Set(),
     dueAt: Number.POSITIVE_INFINITY,
+    emitted: null,
   };
   state.calls.set(callKey(live.call.tenant, live.call.callId), entry);
   moved(state, null, live.call);

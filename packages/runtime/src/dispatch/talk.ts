@@ -2,6 +2,7 @@
 import type { Heartbeat, InFlight, Lease, Register, Resync, Result, WorkerMessage } from "@signalbox/protocol";
 import { isTerminal } from "../call/types.ts";
 import { apply, holdSlot, invokePending } from "./apply.ts";
+import { keepEvent } from "./host-events.ts";
 import { fill } from "./place.ts";
 import { boxLaneOf, heldCall, leaseKey, workerKey, workerTenantOf, type HubState } from "./state.ts";
 import { laneKeyOf, type Held, type LiveCall, type Session } from "./types.ts";
@@ -33,7 +34,9 @@ export function hear(state: HubState, session: Session, message: WorkerMessage, 
     case "emit": {
       // No rule rests on what a call says while it runs; only the worker that holds it is heard.
       const entry = heldCall(state, session, message);
-      if (entry?.live.call.fence === message.fence) state.out.push({ type: "said", call: entry.live.call, message });
+      if (entry?.live.call.fence !== message.fence) return;
+      const said = message.type === "emit" ? keepEvent(state, entry, message, now) : message;
+      state.out.push({ type: "said", call: entry.live.call, message: said });
       return;
     }
     default:

@@ -56,6 +56,8 @@ export interface Cleared extends Clearance {
 export interface ToolFacts {
   readonly check: ResultCheck;
   readonly integrity: Integrity;
+  /** Types of events that its manifest declares; absent = none. */
+  readonly events?: readonly string[];
   /** How many calls of the tool, of one tenant, may work at once; absent = as many as there are slots. */
   readonly concurrentMax?: number | undefined;
   /** When calls of a tool that is down are refused at once; null or absent: never. */
@@ -124,6 +126,23 @@ export interface LiveCall {
   invokedOn: number;
   readonly avoid: Set<string>;
   dueAt: number;
+  /** What it has emitted, as far as memory knows; null = nothing. */
+  emitted: Emitted | null;
+}
+
+/** Events that an open call has emitted, over all its attempts. */
+export interface Emitted {
+  /** By ordinal and type. */
+  readonly keys: Set<string>;
+  bytes: number;
+}
+
+/** Told in the stream of its call in place of an event that is not kept. */
+export interface DroppedEvent {
+  readonly type: "dropped_event";
+  readonly eventType: string;
+  /** In words, for whoever wrote the tool. */
+  readonly reason: string;
 }
 
 /** What a hub knows of the others where replicas share the ledger. */
@@ -156,7 +175,7 @@ export type HubOutput =
   /** A result for a call that is not open here: read its row and hand both to `strayResult`. */
   | { readonly type: "stray"; readonly session: number; readonly tenant: string; readonly result: Result }
   /** What a worker tells of a call while it runs it. */
-  | { readonly type: "said"; readonly call: Call; readonly message: Output | Progress | Emit }
+  | { readonly type: "said"; readonly call: Call; readonly message: Output | Progress | Emit | DroppedEvent }
   /** A slot is free for a call whose clearance is over: look again and say `cleared`. */
   | { readonly type: "recheck"; readonly call: Call }
   /**

@@ -9,6 +9,7 @@ import { storable } from "../invoke.ts";
 import { askLimit } from "./ask-limit.ts";
 import { batchScope, reachesTurn, type Cancels } from "./cancels.ts";
 import { completeModel } from "./complete.ts";
+import { drainHostEvents } from "./host-events.ts";
 import type { Mind } from "./mind.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { NewEvent, RowChange, SessionRow } from "./row.ts";
@@ -44,7 +45,7 @@ export async function performRequest(host: EffectHost, request: Request, key: st
     case "CompleteModel":
       return { response: await complete(host, request, key), change: {} };
     case "RunTools":
-      return { response: await runTools(host, request), change: {} };
+      return runTools(host, request, key);
     case "Checkpoint":
       return checkpoint(host, request);
     case "AskLimit": {
@@ -62,7 +63,7 @@ async function complete(host: EffectHost, request: Of<"CompleteModel">, key: str
   return { type: "ModelCompleted", id: request.id, outcome, spentMs: Math.round(ports.clock.monotonic() - since) };
 }
 
-async function runTools(host: EffectHost, request: Of<"RunTools">): Promise<Response> {
+async function runTools(host: EffectHost, request: Of<"RunTools">, key: string): Promise<Performed> {
   const { ports, row, agent, leaving, cancels, spentMs, tell } = host;
   const callIds = request.calls.map(({ callId }) => callId);
   const onCancel = (hear: (scope: CancelScope, at: number) => void): void =>
@@ -72,7 +73,11 @@ async function runTools(host: EffectHost, request: Of<"RunTools">): Promise<Resp
     });
   const left = { ...request, activeMsLeft: Math.max(0, request.activeMsLeft - spentMs) };
   const { results, settled, cancelled, stop, activeMs } = await BatchRun.run({ ports, session: row.session, agent, tell, onCancel, leaving }, left);
-  return { type: "ToolsRan", id: request.id, results, settled, spentMs: Math.round(activeMs) + spentMs, cancelled: stop === null ? cancelled : null, stop };
+  // In the unit of the completion: whoever redrives the batch before it tells them for the first time.
+  const { refs, events } = await drainHostEvents(ports, row.session, { step: request.step, key }, { results, settled });
+  const emitted = refs.length === 0 ? {} : { hostEvents: refs };
+  const response = { type: "ToolsRan", id: request.id, results, settled, ...emitted, spentMs: Math.round(activeMs) + spentMs, cancelled: stop === null ? cancelled : null, stop } as const;
+  return { response, change: { events } };
 }
 
 /** Where a turn is safely down, and what people said meanwhile is heard. */

@@ -33,7 +33,7 @@ function isWhole(response: Response, request: Request): boolean {
 
 /** Exactly one result for each call, under its own id, in whatever order. */
 function isRan(response: Extract<Response, { readonly type: "ToolsRan" }>, calls: readonly PreparedCall[]): boolean {
-  const { results, settled, cancelled, stop } = response;
+  const { results, settled, hostEvents = [], cancelled, stop } = response;
   if (!isList(results) || results.length !== calls.length || !results.every(isFields) || !isList(settled)) return false;
   if (![...results.map(({ index }) => index), ...settled].every(Number.isSafeInteger)) return false;
   const indexes = new Set(results.map(({ index }) => index));
@@ -47,7 +47,8 @@ function isRan(response: Extract<Response, { readonly type: "ToolsRan" }>, calls
   );
   const ordered = new Set(settled).size === settled.length && settled.every((index) => calls[index] !== undefined);
   const ended = cancelled === null || cancelled === "turn" || cancelled === "batch";
-  return told && ordered && ended && (stop === null || isText(stop?.code));
+  const emitted = isList(hostEvents) && hostEvents.every((event) => isFields(event) && calls[event.index]?.callId === event.callId && isText(event.type) && Number.isSafeInteger(event.ordinal));
+  return told && ordered && ended && emitted && (stop === null || isText(stop?.code));
 }
 
 const statuses: readonly string[] = ["succeeded", "failed", "denied", "timed_out", "cancelled", "indeterminate"];

@@ -69,6 +69,14 @@ export interface UserMessage {
   readonly inboxSeq: number;
 }
 
+/** Names an event that a tool of the batch emitted; its payload stays with its call. */
+export interface HostEventRef {
+  readonly index: number;
+  readonly callId: string;
+  readonly type: string;
+  readonly ordinal: number;
+}
+
 /** `spentMs`: how long the effect took, without the time in which people were waited for. */
 export type Response =
   | { readonly type: "ModelCompleted"; readonly id: number; readonly outcome: ModelOutcome; readonly spentMs: number }
@@ -78,6 +86,8 @@ export type Response =
       /** One for each call, by index. */
       readonly results: readonly ToldResult[];
       readonly settled: readonly number[];
+      /** What the calls that are told by their rows emitted, in the order of settlement; never in the history. Absent: nothing. */
+      readonly hostEvents?: readonly HostEventRef[];
       readonly spentMs: number;
       /** `turn`: the turn ends with these results. `batch`: they are what the model is told next. */
       readonly cancelled: "turn" | "batch" | null;

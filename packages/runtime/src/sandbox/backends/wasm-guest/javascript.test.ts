@@ -132,8 +132,11 @@ describe("given are", () => {
       `{"partial":[1]}`,
       `{"emit":{"type":"seen","payload":{"n":2}}}`,
     ]);
-    expect(await result("emit('', 1)")).toMatch(/^RangeError: an event type/);
-    expect(await result("emit('e', 'x'.repeat(300000))")).toMatch(/^RangeError: the emit is larger/);
+    const dropped = await run("emit('', 1); emit('e', 'x'.repeat(300000))");
+    expect(dropped.events).toEqual([
+      `{"log":"an event was dropped: an event type is a text of 1 to 128 characters"}`,
+      expect.stringMatching(/^\{"log":"an event was dropped: the emit is larger/),
+    ]);
   });
   test("files, to read", async () => {
     const given = {

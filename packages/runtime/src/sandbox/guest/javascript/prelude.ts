@@ -136,9 +136,14 @@ show("progress", (percent, message = "") => {
 });
 show("log", (...values) => event("log", values.map((value) => print(value, 0, [])).join(" ").slice(0, 8192)));
 show("partial", (value) => event("partial", value));
+// An event never costs the call: what it cannot be is said in the log.
 show("emit", (type, payload = null) => {
-  if (typeof type !== "string" || type.length === 0 || type.length > 128) throw new RangeError("an event type is a text of 1 to 128 characters");
-  event("emit", { type, payload });
+  try {
+    if (typeof type !== "string" || type.length === 0 || type.length > 128) throw new RangeError("an event type is a text of 1 to 128 characters");
+    event("emit", { type, payload });
+  } catch (error) {
+    event("log", ("an event was dropped: " + error.message).slice(0, 8192));
+  }
 });
 
 const path = (name) => {
