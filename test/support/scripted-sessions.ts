@@ -42,7 +42,7 @@ export const scriptedSessionEvents: readonly SessionEvent[] = [
   { tenant: "acme", sessionId: scriptedSession.sessionId, seq: 2, at: at + 900, type: "assistant", turn: 1, step: 1, dataJson: '{"text":"Hello.","calls":[],"stop":"end_turn","input_tokens":12,"output_tokens":5}' },
 ];
 
-const view: SessionView = { session: scriptedSession, reply: "Hello.", replayed: false };
+const view: SessionView = { session: scriptedSession, reply: "Hello.", approvalIds: [], replayed: false };
 const timeline: Timeline = {
   session: scriptedSession,
   history: [

@@ -74,6 +74,14 @@ from .models import (
     RolledBackTool,
     RuntimeStatus,
     Scope,
+    SentSession,
+    Session,
+    SessionEvent,
+    SessionEventPage,
+    SessionLine,
+    SessionPage,
+    SessionState,
+    SessionTimeline,
     StoredFile,
     StoredPackage,
     Tenant,
@@ -1514,6 +1522,383 @@ class Client(Transport):
             Request(
                 "GET",
                 f"/v1/agents/{in_path(name)}/history",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def start_session(
+        self,
+        *,
+        agent: str,
+        version: Optional[str] = None,
+        project: Optional[str] = None,
+        message: Optional[str] = None,
+        context: Optional[Dict[str, Any]] = None,
+        deadline_ms: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+        wait_ms: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Session:
+        """Start a session of an agent.
+
+        It runs by itself from then on: the answer may wait for the turn's end, and need not. With an
+        idempotency key the same may be sent again at any time: it starts one session.
+
+        Takes the scope `sessions:run`.
+
+        agent: The agent's name
+        version: An exact version; else the one that is deployed
+        project: If given, it must be the credential's own, or one that it may use
+        message: The first message; without it the session waits for one
+        context: What is kept with the session and told to its policies; at most 16384 bytes of JSON
+        deadline_ms: Of the whole session, in ms; no call of it outlives this
+        idempotency_key: Names this session for good: the same key again starts nothing. In the header
+            Idempotency-Key just as well
+        wait_ms: How long the answer may wait for the turn's end, in ms; then it is 202
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        agent_not_found, project_not_found, idempotency_conflict, conflict, payload_too_large, internal,
+        draining, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"agent": agent}
+        body.update(given({
+            "version": version,
+            "project": project,
+            "message": message,
+            "context": context,
+            "deadline_ms": deadline_ms,
+            "wait_ms": wait_ms,
+        }))
+        body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key
+        answer: Session = self._send(
+            Request(
+                "POST",
+                "/v1/sessions",
+                body=json_bytes(body),
+                wait_s=(0 if wait_ms is None else wait_ms) / 1000,
+                repeatable=True,
+                idempotency_key=body["idempotency_key"],
+                record_is_final=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def list_sessions(
+        self,
+        *,
+        project: Optional[str] = None,
+        agent: Optional[str] = None,
+        status: Optional[SessionState] = None,
+        principal: Optional[str] = None,
+        parent: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> SessionPage:
+        """List sessions, newest first.
+
+        Takes the scope `sessions:read`.
+
+        project: Sessions of this project
+        agent: Sessions of this agent
+        status: Sessions in this state
+        principal: Sessions that this principal started
+        parent: Children of this session
+        limit: Items on one page; more than 100 counts as 100
+        cursor: Where the page begins: `next_cursor` of the page before; opaque
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        answer: SessionPage = self._send(
+            Request(
+                "GET",
+                "/v1/sessions",
+                query={
+                    "project": project,
+                    "agent": agent,
+                    "status": status,
+                    "principal": principal,
+                    "parent": parent,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def iter_sessions(
+        self,
+        *,
+        project: Optional[str] = None,
+        agent: Optional[str] = None,
+        status: Optional[SessionState] = None,
+        principal: Optional[str] = None,
+        parent: Optional[str] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[SessionLine]:
+        """List sessions, newest first.
+
+        All of them, page after page.
+
+        Takes the scope `sessions:read`.
+
+        project: Sessions of this project
+        agent: Sessions of this agent
+        status: Sessions in this state
+        principal: Sessions that this principal started
+        parent: Children of this session
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        internal, ledger_unavailable.
+        """
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_sessions(
+                project=project,
+                agent=agent,
+                status=status,
+                principal=principal,
+                parent=parent,
+                limit=limit,
+                cursor=cursor,
+                timeout_s=timeout_s,
+            )
+            yield from page["items"]
+            if page["next_cursor"] is None:
+                return
+            cursor = page["next_cursor"]
+
+    def get_session(self, id: str, *, timeout_s: Optional[float] = None) -> Session:
+        """Read a session.
+
+        Takes the scope `sessions:read`.
+
+        id: `session_id` of the session
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, internal, ledger_unavailable.
+        """
+        answer: Session = self._send(
+            Request(
+                "GET",
+                f"/v1/sessions/{in_path(id)}",
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def send_message(
+        self,
+        id: str,
+        *,
+        text: str,
+        idempotency_key: Optional[str] = None,
+        wait_ms: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> SentSession:
+        """Send a session a message.
+
+        One that works hears it at its next checkpoint, before the model is asked again. One that has ended
+        takes none.
+
+        Takes the scope `sessions:run`.
+
+        id: `session_id` of the session
+        text: What a person, or a program in its place, says; at most 262144 bytes of UTF-8
+        idempotency_key: Names this message for good, in its session. In the header Idempotency-Key just as
+            well
+        wait_ms: How long the answer may wait for the turn's end, in ms; then it is 202
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, idempotency_conflict, conflict, payload_too_large, queue_full, internal,
+        ledger_unavailable.
+        """
+        body: Dict[str, Any] = {"text": text}
+        body.update(given({"wait_ms": wait_ms}))
+        body["idempotency_key"] = new_key() if idempotency_key is None else idempotency_key
+        answer: SentSession = self._send(
+            Request(
+                "POST",
+                f"/v1/sessions/{in_path(id)}/messages",
+                body=json_bytes(body),
+                wait_s=(0 if wait_ms is None else wait_ms) / 1000,
+                repeatable=True,
+                idempotency_key=body["idempotency_key"],
+                record_is_final=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def cancel_session(
+        self,
+        id: str,
+        *,
+        scope: Optional[Literal["session", "turn", "batch", "call"]] = None,
+        execution_id: Optional[str] = None,
+        reason: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Session:
+        """Stop a session, its turn, its batch of calls, or one call.
+
+        Without a body: its turn. A session that has ended stays as it ended.
+
+        Takes the scope `sessions:run`.
+
+        id: `session_id` of the session
+        scope: What is stopped: the session for good, its turn, the calls that run together, or one call
+        execution_id: With scope `call`: which one
+        reason: For people and the audit
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        execution_not_found, session_not_found, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        body.update(given({"scope": scope, "execution_id": execution_id, "reason": reason}))
+        answer: Session = self._send(
+            Request(
+                "POST",
+                f"/v1/sessions/{in_path(id)}/cancel",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def complete_session(self, id: str, *, timeout_s: Optional[float] = None) -> Session:
+        """Say that a session is done.
+
+        One that waits for a message ends at once; one that works ends with its turn. One that failed or was
+        cancelled is not completed.
+
+        Takes the scope `sessions:run`.
+
+        id: `session_id` of the session
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, conflict, payload_too_large, internal, ledger_unavailable.
+        """
+        body: Dict[str, Any] = {}
+        answer: Session = self._send(
+            Request(
+                "POST",
+                f"/v1/sessions/{in_path(id)}/complete",
+                body=json_bytes(body),
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def list_session_events(
+        self,
+        id: str,
+        *,
+        after_seq: Optional[int] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> SessionEventPage:
+        """List what happened in a session, oldest first.
+
+        Takes the scope `sessions:read`.
+
+        id: `session_id` of the session
+        after_seq: Events behind this number; 0: from the beginning
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, internal, ledger_unavailable.
+        """
+        answer: SessionEventPage = self._send(
+            Request(
+                "GET",
+                f"/v1/sessions/{in_path(id)}/events",
+                query={"after_seq": after_seq, "limit": limit},
+                repeatable=True,
+            ),
+            timeout_s,
+        )
+        return answer
+
+    def iter_session_events(
+        self,
+        id: str,
+        *,
+        after_seq: Optional[int] = None,
+        limit: Optional[int] = None,
+        timeout_s: Optional[float] = None,
+    ) -> Iterator[SessionEvent]:
+        """List what happened in a session, oldest first.
+
+        All of them, page after page.
+
+        Takes the scope `sessions:read`.
+
+        id: `session_id` of the session
+        after_seq: Events behind this number; 0: from the beginning
+        limit: Items on one page; more than 100 counts as 100
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, internal, ledger_unavailable.
+        """
+        while True:
+            page = self.list_session_events(id=id, after_seq=after_seq, limit=limit, timeout_s=timeout_s)
+            yield from page["items"]
+            if page["next_after_seq"] is None:
+                return
+            after_seq = page["next_after_seq"]
+
+    def stream_session(self, id: str, *, after_seq: Optional[int] = None) -> Iterator[StreamEvent]:
+        """Follow a session as it goes.
+
+        Comes back by itself for what it missed where a connection breaks; the last event is `done` or
+        `error`.
+
+        From its beginning, or from behind an event's number. Between the events, which have ids and are never
+        lost, come pieces of answers on their way (`delta`), which have none: a reader that is too slow for
+        them gets a `gap` in their place. The last event is `session.ended`. Comments come every 15 s when
+        nothing else does.
+
+        Takes the scope `sessions:read`.
+
+        id: `session_id` of the session
+        after_seq: Events behind this number; 0: from the beginning
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, internal, ledger_unavailable.
+        """
+        request = Request(
+            "GET",
+            f"/v1/sessions/{in_path(id)}/stream",
+            query={"after_seq": after_seq},
+            repeatable=True,
+        )
+        return self._follow(request, after_seq or 0, request)
+
+    def get_session_timeline(self, id: str, *, timeout_s: Optional[float] = None) -> SessionTimeline:
+        """Read everything that a session and its children did.
+
+        Takes the scope `sessions:read`.
+
+        id: `session_id` of the session
+
+        Raises SignalboxError: invalid_input, unauthenticated, token_expired, key_revoked, forbidden,
+        session_not_found, internal, ledger_unavailable.
+        """
+        answer: SessionTimeline = self._send(
+            Request(
+                "GET",
+                f"/v1/sessions/{in_path(id)}/timeline",
                 repeatable=True,
             ),
             timeout_s,

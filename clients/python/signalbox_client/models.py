@@ -578,6 +578,30 @@ class CallLimits(TypedDict, total=False):
     max_output_bytes: int
 
 
+class CancelSessionRequest(TypedDict, total=False):
+    """What of a session is to stop."""
+
+    # What is stopped: the session for good, its turn, the calls that run together, or one call
+    scope: Literal["session", "turn", "batch", "call"]
+    # With scope `call`: which one
+    execution_id: str
+    # For people and the audit
+    reason: str
+
+
+class ChildTimeline(TypedDict):
+    """Everything that a child did; `session` names its parent."""
+
+    session: SessionLine
+    history: List[HistoryItem]
+    # By turn, step and index
+    calls: List[SessionCall]
+    approvals: List[SessionApproval]
+    events: List[SessionEvent]
+    # There is more of it than is shown
+    cut: bool
+
+
 class _DecisionRequired(TypedDict):
     decision: Literal["allow", "deny", "require_approval"]
     reason: str
@@ -1005,6 +1029,78 @@ class Health(TypedDict):
     """It answers."""
 
     status: Literal["ok"]
+
+
+class HistoryItemUser(TypedDict):
+    """What was said to it."""
+
+    by: str
+    # Its place among all that was asked of the session, from 1
+    message_seq: int
+    text: str
+
+
+class HistoryItemAssistantCallsItem(TypedDict):
+    provider_id: str
+    name: str
+    # As the model wrote them; may be cut off
+    arguments: str
+
+
+class HistoryItemAssistant(TypedDict):
+    """What the model said."""
+
+    text: str
+    # Empty where its provider shows none
+    thought: str
+    calls: List[HistoryItemAssistantCallsItem]
+    # Why it stopped
+    stop: str
+    input_tokens: int
+    output_tokens: int
+
+
+class HistoryItemResultsResultsItem(TypedDict):
+    index: int
+    execution_id: str
+    name: str
+    # `row`: how the call ended; `synthetic`: the runtime, after a cancel; `refused`: it was never made
+    told: Literal["row", "synthetic", "refused"]
+    status: Literal["succeeded", "failed", "denied", "timed_out", "cancelled", "indeterminate"]
+    text: str
+    is_error: bool
+    error_code: Optional[str]
+    # The person whose arguments ran in place of the model's
+    edited_by: Optional[str]
+    duration_ms: float
+
+
+class HistoryItemResults(TypedDict):
+    """What the model was told of its calls."""
+
+    # In the order of the calls
+    results: List[HistoryItemResultsResultsItem]
+    # Indexes in the order in which the calls ended
+    settled: List[int]
+
+
+class _HistoryItemRequired(TypedDict):
+    # Which of the fields of these names is there
+    type: Literal["user", "assistant", "results"]
+    turn: int
+    # 0 for `user`
+    step: int
+
+
+class HistoryItem(_HistoryItemRequired, total=False):
+    """One item of a session's conversation."""
+
+    # What was said to it
+    user: HistoryItemUser
+    # What the model said
+    assistant: HistoryItemAssistant
+    # What the model was told of its calls
+    results: HistoryItemResults
 
 
 class _InvokeRequestRequired(TypedDict):
@@ -2024,6 +2120,271 @@ class RuntimeStatus(TypedDict):
     workers: int
 
 
+class _SendMessageRequestRequired(TypedDict):
+    # What a person, or a program in its place, says; at most 262144 bytes of UTF-8
+    text: str
+
+
+class SendMessageRequest(_SendMessageRequestRequired, total=False):
+    """A message to a session."""
+
+    # Names this message for good, in its session. In the header Idempotency-Key just as well
+    idempotency_key: str
+    # How long the answer may wait for the turn's end, in ms; then it is 202
+    wait_ms: int
+
+
+class SentSession(TypedDict):
+    """A session that was sent a message."""
+
+    session_id: str
+    agent: str
+    # The version that it runs, whatever is deployed since
+    version: str
+    status: SessionState
+    # Of the last turn's end, or the session's; null: none has ended
+    reason: Optional[SessionReason]
+    # The turn that runs, or ran last; 0: none began
+    turn: int
+    usage: SessionUsage
+    # Who started it; its calls have this principal's rights at most
+    principal: str
+    project: str
+    # 0: it is nobody's child
+    depth: int
+    parent_session_id: Optional[str]
+    # The call that it is the child of
+    parent_execution_id: Optional[str]
+    # The number of its last event
+    event_seq: int
+    created_at: str
+    updated_at: str
+    ended_at: Optional[str]
+    deadline_at: Optional[str]
+    # What its caller gave beside the message; numbers keep their digits
+    context: Dict[str, Any]
+    # The text of the last completion of its last turn; null: there is none
+    reply: Optional[str]
+    waiting: SessionWaiting
+    # The place of the message among all that was asked of the session, from 1
+    message_seq: int
+
+
+class Session(TypedDict):
+    """A session: where it stands, and what it said last."""
+
+    session_id: str
+    agent: str
+    # The version that it runs, whatever is deployed since
+    version: str
+    status: SessionState
+    # Of the last turn's end, or the session's; null: none has ended
+    reason: Optional[SessionReason]
+    # The turn that runs, or ran last; 0: none began
+    turn: int
+    usage: SessionUsage
+    # Who started it; its calls have this principal's rights at most
+    principal: str
+    project: str
+    # 0: it is nobody's child
+    depth: int
+    parent_session_id: Optional[str]
+    # The call that it is the child of
+    parent_execution_id: Optional[str]
+    # The number of its last event
+    event_seq: int
+    created_at: str
+    updated_at: str
+    ended_at: Optional[str]
+    deadline_at: Optional[str]
+    # What its caller gave beside the message; numbers keep their digits
+    context: Dict[str, Any]
+    # The text of the last completion of its last turn; null: there is none
+    reply: Optional[str]
+    waiting: SessionWaiting
+
+
+class SessionApproval(TypedDict):
+    """A question that was put to people about a call or a limit of a session."""
+
+    approval_id: str
+    kind: Literal["call", "resolve", "limit"]
+    status: Literal["pending", "approved", "rejected", "expired", "cancelled", "escalated"]
+    execution_id: Optional[str]
+    tool: str
+    reason: str
+    outcome: Optional[str]
+    closed_by: Optional[str]
+    opened_at: str
+    expires_at: str
+    closed_at: Optional[str]
+
+
+class SessionCall(TypedDict):
+    """A call that a session made; its arguments and result stand in its own record."""
+
+    execution_id: str
+    turn: int
+    step: int
+    index: int
+    tool: str
+    version: str
+    status: CallState
+    error_code: Optional[str]
+    approval_id: Optional[str]
+    created_at: str
+    dispatched_at: Optional[str]
+    started_at: Optional[str]
+    settled_at: Optional[str]
+    # From admission to a slot
+    queued_ms: Optional[float]
+    # From the slot to running code
+    start_ms: Optional[float]
+    # Running code
+    duration_ms: Optional[float]
+
+
+class SessionDelta(TypedDict):
+    """A piece of an answer on its way; it has no number and is not kept, for the whole answer comes as
+    `assistant`"""
+
+    turn: int
+    step: int
+    type: Literal["text", "thought", "tool_call"]
+    text: str
+
+
+class SessionEvent(TypedDict):
+    """One thing that happened in a session."""
+
+    # From 1 without holes
+    seq: int
+    ts: str
+    # `session.started`, `turn.started`, `message`, `assistant`, `tool.started`, `tool.completed`,
+    # `approval.requested`, `turn.ended`, `session.ended` …
+    type: str
+    turn: int
+    step: int
+    data: Dict[str, Any]
+
+
+class SessionEventPage(TypedDict):
+    """What happened in a session, oldest first."""
+
+    items: List[SessionEvent]
+    # `after_seq` for the next page; null on the last one
+    next_after_seq: Optional[int]
+
+
+class SessionGap(TypedDict):
+    """So many pieces were dropped, for the reader was too slow; events never are."""
+
+    dropped: int
+
+
+class SessionLine(TypedDict):
+    """One session in a list."""
+
+    session_id: str
+    agent: str
+    # The version that it runs, whatever is deployed since
+    version: str
+    status: SessionState
+    # Of the last turn's end, or the session's; null: none has ended
+    reason: Optional[SessionReason]
+    # The turn that runs, or ran last; 0: none began
+    turn: int
+    usage: SessionUsage
+    # Who started it; its calls have this principal's rights at most
+    principal: str
+    project: str
+    # 0: it is nobody's child
+    depth: int
+    parent_session_id: Optional[str]
+    # The call that it is the child of
+    parent_execution_id: Optional[str]
+    # The number of its last event
+    event_seq: int
+    created_at: str
+    updated_at: str
+    ended_at: Optional[str]
+    deadline_at: Optional[str]
+
+
+class SessionPage(TypedDict):
+    """One page of a list."""
+
+    items: List[SessionLine]
+    # For the next page; null on the last one
+    next_cursor: Optional[str]
+
+
+class SessionReason(TypedDict):
+    """Why a session waits, or ended."""
+
+    # `end_turn`, `limit_steps`, `model_failed`, `cancelled` …
+    code: str
+    message: str
+
+
+class SessionTimeline(TypedDict):
+    """Everything that a session and its children did."""
+
+    session: SessionLine
+    history: List[HistoryItem]
+    # By turn, step and index
+    calls: List[SessionCall]
+    approvals: List[SessionApproval]
+    events: List[SessionEvent]
+    # There is more of it than is shown
+    cut: bool
+    # The sessions that its calls ran, and theirs: each stands before its own children
+    children: List[ChildTimeline]
+
+
+class SessionUsage(TypedDict):
+    """What a session has used so far, that of its children included."""
+
+    input_tokens: int
+    output_tokens: int
+    model_calls: int
+    tool_calls: int
+
+
+class SessionWaiting(TypedDict):
+    """What a session has before it."""
+
+    # Messages, cancels and completions that it has not taken yet
+    messages: int
+    # Questions to people that are open
+    approval_ids: List[str]
+
+
+class _StartSessionRequestRequired(TypedDict):
+    # The agent's name
+    agent: str
+
+
+class StartSessionRequest(_StartSessionRequestRequired, total=False):
+    """A session to start."""
+
+    # An exact version; else the one that is deployed
+    version: str
+    # If given, it must be the credential's own, or one that it may use
+    project: str
+    # The first message; without it the session waits for one
+    message: str
+    # What is kept with the session and told to its policies; at most 16384 bytes of JSON
+    context: Dict[str, Any]
+    # Of the whole session, in ms; no call of it outlives this
+    deadline_ms: int
+    # Names this session for good: the same key again starts nothing. In the header Idempotency-Key just as
+    # well
+    idempotency_key: str
+    # How long the answer may wait for the turn's end, in ms; then it is 202
+    wait_ms: int
+
+
 class StoredFile(TypedDict):
     """Content that is stored under its digest."""
 
@@ -2660,6 +3021,19 @@ Scope = Literal[
     "audit:read",
     "admin",
     "*",
+]
+
+
+# `completed`, `failed` and `cancelled` are ends; `awaiting_approval` waits for people, `awaiting_input` for a
+# message.
+SessionState = Literal[
+    "running",
+    "awaiting_tool",
+    "awaiting_approval",
+    "awaiting_input",
+    "completed",
+    "failed",
+    "cancelled",
 ]
 
 

@@ -41,6 +41,8 @@ export interface SessionView {
   readonly session: Session;
   /** The text of the last completion of its last turn; null when there is none. */
   readonly reply: string | null;
+  /** Questions to people that are open, about its calls and its limits. */
+  readonly approvalIds: readonly string[];
   /** True where an idempotency key named one that was there. */
   readonly replayed: boolean;
 }

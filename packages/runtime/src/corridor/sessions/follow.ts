@@ -35,6 +35,7 @@ export class SessionReader implements SessionFollower {
   #chars = 0;
   #dropped = 0;
   #over = false;
+  #closed = false;
   #wake: () => void = () => {};
 
   /** @param afterSeq of the last event that the reader has; 0 = from the beginning */
@@ -47,10 +48,11 @@ export class SessionReader implements SessionFollower {
   }
 
   get over(): boolean {
-    return this.#over || this.#ports.draining.aborted;
+    return this.#over || this.#closed || this.#ports.draining.aborted;
   }
 
   close(): void {
+    this.#closed = true;
     this.#stop();
     this.#wake();
   }

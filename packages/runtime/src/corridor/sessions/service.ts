@@ -1,6 +1,7 @@
 // What callers can do with sessions: each wish goes into the inbox, and whoever drives the session takes it from there.
 import { canonicalJson, isWellFormed, limits, makeId, SignalboxError, utf8Bytes } from "@signalbox/protocol";
 import { isEnded, type InboxEntry, type Session, type SessionIdentity, type Wish } from "../../session/types.ts";
+import type { Ledger } from "../../ledger/port.ts";
 import type { AgentVersion } from "../../registry/agents/types.ts";
 import type { CancelSession, SentMessage, SessionFollower, SessionQuery, SessionService, SessionView, StartSession } from "../../service-sessions.ts";
 import type { Asked } from "../../tenancy/types.ts";
@@ -81,7 +82,14 @@ async function sessionOf(ports: SessionPorts, asked: Asked, sessionId: string): 
 }
 
 async function viewOf(ports: SessionPorts, session: Session, replayed: boolean): Promise<SessionView> {
-  return { session, reply: await storable(replyOf(ports.ledger, session)), replayed };
+  const [reply, approvalIds] = await storable(Promise.all([replyOf(ports.ledger, session), openQuestions(ports.ledger, session)]));
+  return { session, reply, approvalIds, replayed };
+}
+
+async function openQuestions(ledger: Pick<Ledger, "sessionApprovals">, { tenant, sessionId, state }: Session): Promise<readonly string[]> {
+  if (state !== "awaiting_approval" && state !== "awaiting_tool") return [];
+  const all = await ledger.sessionApprovals(tenant, sessionId);
+  return all.filter((one) => one.state === "pending").map(({ approvalId }) => approvalId);
 }
 
 async function startSession(ports: SessionServicePorts, asked: Asked, start: StartSession): Promise<SessionView> {
@@ -123,7 +131,7 @@ function newSession(
 ): Session {
   const now = clock.now();
   const contextJson = JSON.stringify({ fingerprint, context: start.context ?? {} });
-  if (utf8Bytes(contextJson) > sessionLimits.contextBytesMax)
+  if (utf8Bytes(JSON.stringify(start.context ?? {})) > sessionLimits.contextBytesMax)
     throw new SignalboxError("payload_too_large", `the context is larger than ${sessionLimits.contextBytesMax} bytes`);
   return {
     tenant: principal.tenant,

@@ -8,6 +8,7 @@ import type { DoorLog } from "../../http/log.ts";
 import { pooledRandom } from "../../http/request-id.ts";
 import { Exchange } from "./exchange.ts";
 import type { ApiDoorParts, RawCall } from "./exchange.ts";
+import { answerAttach } from "./attach.ts";
 import { answerPutFile } from "./files.ts";
 import { apiLimits } from "./limits.ts";
 import type { ApiLimits } from "./limits.ts";
@@ -15,6 +16,7 @@ import { answerMany } from "./many.ts";
 import { narrowReceiving } from "./receiving.ts";
 import { rpcs, services } from "./rpcs.ts";
 import type { Rpc } from "./rpcs.ts";
+import { answerStreamSession } from "./session-stream.ts";
 import { answerFollow, answerInvokeStream } from "./stream.ts";
 import { answerInvoke, answerOnce } from "./unary.ts";
 import type { OnStray } from "./write.ts";
@@ -47,6 +49,8 @@ const ownWays: Readonly<Record<string, (door: ApiDoorParts, exchange: Exchange) 
   "ToolRuntime.InvokeMany": answerMany,
   "ToolRuntime.FollowExecution": answerFollow,
   "ToolRuntime.PutFile": answerPutFile,
+  "Sessions.StreamSession": answerStreamSession,
+  "Sessions.Attach": answerAttach,
 };
 
 export function createApiDoor(options: ApiDoorOptions): ApiDoor {

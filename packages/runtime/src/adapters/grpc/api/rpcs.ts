@@ -7,6 +7,7 @@ import { Approvals } from "@signalbox/protocol/v1/approvals";
 import { route as routeOption, variant_of } from "@signalbox/protocol/v1/options";
 import { Policies } from "@signalbox/protocol/v1/policies";
 import { Registry } from "@signalbox/protocol/v1/registry";
+import { Sessions } from "@signalbox/protocol/v1/sessions";
 import { ToolRuntime } from "@signalbox/protocol/v1/tool_runtime";
 import { limits } from "@signalbox/protocol";
 import type { GuardedRoute } from "../../http/routes/route.ts";
@@ -32,7 +33,7 @@ export interface Rpc {
   readonly bytesMax: number;
 }
 
-export const services: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Agents, Admin];
+export const services: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Agents, Sessions, Admin];
 
 const braces = /\{([a-z_]+)\}/g;
 

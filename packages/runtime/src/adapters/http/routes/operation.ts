@@ -8,6 +8,7 @@ export const tags = {
   approvals: "Questions put to people about calls, and their votes",
   tools: "The registry: tools, their versions, and which of them runs",
   agents: "Agents: their versions, which of them runs, and what was done to them",
+  sessions: "Sessions: start one, talk to it, stop it, follow it, look at what it did",
   files: "Content for boxes: input files and packages of code",
   policies: "Rules that allow, deny, or ask people, and what they would say",
   brakes: "Stop dispatch at once, and go on",

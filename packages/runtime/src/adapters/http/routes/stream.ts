@@ -1,7 +1,6 @@
 // The route that follows one call: its events as they come, and those that were missed.
-import { errorTable, SignalboxError } from "@signalbox/protocol";
 import type { CallFollower } from "../../../service.ts";
-import { sseAlive, sseBatch, sseHello } from "../../../stream/sse.ts";
+import { sseBatch } from "../../../stream/sse.ts";
 import type { Answer } from "../answer.ts";
 import { httpLimits } from "../http-limits.ts";
 import { check } from "../schemas/check.ts";
@@ -11,6 +10,7 @@ import { recordJson } from "../views/executions.ts";
 import { executionIdParam, idIn } from "./execution-id.ts";
 import type { Operation } from "./operation.ts";
 import type { Ask, GuardedRoute } from "./route.ts";
+import { eventStreamType, ssePages } from "./sse-pages.ts";
 
 /** @param cancels who goes away before the end wants the call stopped */
 export function streamAnswer(follower: CallFollower, executionId: string, cancels: boolean): Answer {
@@ -19,55 +19,17 @@ export function streamAnswer(follower: CallFollower, executionId: string, cancel
     follower.close();
     return { status: 204, text: "", executionId };
   }
-  const stream = { [Symbol.asyncIterator]: () => pages(follower, cancels) };
-  return { status: 200, text: "", stream, contentType: "text/event-stream; charset=utf-8", executionId };
-}
-
-/**
- * Not a generator: one that was never asked for anything hears nothing of its reader's leaving, and one that waits
- * hears of it only after its wait.
- */
-function pages(follower: CallFollower, cancels: boolean): AsyncIterator<string> {
-  let greeted = false;
-  let finished = false;
-  let closed = false;
-  const close = (): void => {
-    if (closed) return;
-    closed = true;
-    if (cancels && !finished) follower.abandon();
-    follower.close();
-  };
-  const over = { done: true, value: undefined } as const;
-  return {
-    async next() {
-      if (closed) return over;
-      if (finished) {
-        close();
-        return over;
-      }
-      if (!greeted) {
-        greeted = true;
-        return { done: false, value: sseHello };
-      }
-      try {
-        const batch = await follower.next(httpLimits.streamAliveMs);
-        finished = batch.end !== null || batch.leaving;
-        const text = sseBatch(batch, recordJson);
-        return { done: false, value: text === "" ? sseAlive : text };
-      } catch (error) {
-        // Whether the trouble is ours or the reader's key has ended: it cancels nobody's call.
-        finished = true;
-        close();
-        // Who comes back is told why.
-        if (error instanceof SignalboxError && errorTable[error.code].http < 500) return over;
-        throw error;
-      }
+  const stream = ssePages({
+    async read() {
+      const batch = await follower.next(httpLimits.streamAliveMs);
+      return { text: sseBatch(batch, recordJson), finished: batch.end !== null || batch.leaving };
     },
-    async return() {
-      close();
-      return over;
+    close(finished) {
+      if (cancels && !finished) follower.abandon();
+      follower.close();
     },
-  };
+  });
+  return { status: 200, text: "", stream, contentType: eventStreamType, executionId };
 }
 
 async function follow({ service, asked, params, query, message }: Ask): Promise<Answer> {

@@ -11,6 +11,7 @@ import { openRoutes, operationRoutes } from "./operations.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import type { Route } from "./route.ts";
+import { sessionRoutes } from "./sessions.ts";
 import { settlingRoutes } from "./settling.ts";
 import { streamRoutes } from "./stream.ts";
 import { tenantRoutes } from "./tenants.ts";
@@ -25,6 +26,7 @@ const apiRoutes: readonly Route[] = [
   ...toolRoutes,
   ...toolVersionRoutes,
   ...agentRoutes,
+  ...sessionRoutes,
   ...policyRoutes,
   ...approvalRoutes,
   ...freezeRoutes,

@@ -111,7 +111,7 @@ export const invokeHeaders = {
 const headerKey = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** The key of the header, the body, or both if they are equal. */
-function agreedKey(message: RequestHead, inBody: string | undefined): string | undefined {
+export function agreedKey(message: RequestHead, inBody: string | undefined): string | undefined {
   if (message.headers["idempotency-key"] === undefined) return inBody;
   const sent = message.headersDistinct["idempotency-key"] ?? [];
   const [header] = sent;
