@@ -32,6 +32,11 @@ export const outageCases: Readonly<Record<string, readonly Place[]>> = {
     [lostWorkers, "worst thing 3, report 045, WRK-06"],
     [lostWorkers, "worst thing 3, WRK-05, WRK-06: a stopped worker gets no new work"],
   ],
+  "report 197": [
+    ["test/e2e/idle-balancer.test.ts", "report 197: a worker's heartbeats are answered on its stream"],
+    ["test/e2e/idle-balancer.test.ts", "report 197: a silent call's readers over HTTP outlast the balancer"],
+    ["test/e2e/idle-balancer.test.ts", "report 197: whoever is cut all the same comes back"],
+  ],
   "report 199": [
     [lostWorkers, "report 055: a host that vanishes without a FIN"],
     [workerCore, "a stream on which three of them are not answered is left"],
