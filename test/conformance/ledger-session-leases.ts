@@ -142,12 +142,28 @@ function idleCases(ledgerCase: LedgerCase): void {
     expect(await idle(ledger)).toEqual(["sess_1", "sess_2"]);
   });
 
-  ledgerCase("a word that waits is looked for also while people are asked", async ({ ledger }) => {
+  ledgerCase("while people are asked a cancel that waits is looked for, and nothing else that does", async ({ ledger }) => {
     await insert(ledger, { ...free, state: "awaiting_approval" });
     await commit(ledger, { op: "insert_approval", row: sampleApproval({ approvalId: "apr_1", subject: { kind: "limit", callId: null, sessionId: "sess_1" } }) });
     expect(await idle(ledger)).toEqual([]);
-    await commit(ledger, samplePut());
+    await commit(ledger, samplePut({ idempotencyKey: "m1", wish: { type: "message", text: '{"type":"cancel"}' } }));
+    expect(await idle(ledger)).toEqual([]);
+    await commit(ledger, samplePut({ idempotencyKey: "c1", wish: { type: "cancel", scope: "turn", callId: null, reason: "" } }));
     expect(await idle(ledger)).toEqual(["sess_1"]);
+    await commit(ledger, ...movedOn(sampleSession({ fence: 0 }), { state: "awaiting_approval", inboxTaken: 2 }));
+    expect(await idle(ledger)).toEqual([]);
+  });
+
+  ledgerCase("a replica that starts gives up what an earlier process of its name held, and nobody else's", async ({ ledger }) => {
+    await insert(ledger, { sessionId: "mine", leaseExpiresAt: dayStart + 5_000 });
+    await insert(ledger, { sessionId: "another", replica: "r2", leaseExpiresAt: dayStart + 5_000 });
+    await insert(ledger, { sessionId: "over", state: "completed" });
+    expect(await idle(ledger)).toEqual([]);
+    expect(await ledger.freeSessions("r1")).toBe(1);
+    expect(await idle(ledger)).toEqual(["mine"]);
+    // The fence stays: whoever had it writes on until it is claimed, and not beyond.
+    expect(await claim(ledger, "r3", dayStart, { sessionId: "mine" })).toMatchObject({ fence: 2, replica: "r3" });
+    expect(await ledger.freeSessions("r1")).toBe(0);
   });
 }
 

@@ -13,6 +13,7 @@ import type { ContentStore } from "../../packages/runtime/src/corridor/files-por
 import type { Labels } from "../../packages/runtime/src/corridor/ports.ts";
 import type { HubLimits } from "../../packages/runtime/src/dispatch/types.ts";
 import type { AuditRecord } from "../../packages/runtime/src/ledger/audit.ts";
+import type { SessionClaim } from "../../packages/runtime/src/ledger/sessions.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit } from "../../packages/runtime/src/ledger/port.ts";
 import type { Models } from "../../packages/runtime/src/session/model.ts";
 import { createRuntime, type Runtime } from "../../packages/runtime/src/runtime.ts";
@@ -29,9 +30,35 @@ import { lazyStore } from "./lazy-store.ts";
 class SwitchedLedger extends SqliteLedger {
   full = false;
   unreadable = false;
+  /** Units and claims of sessions that were handed over since the death was set, or since the beginning. */
+  handed = 0;
+  #death: Death | undefined;
+  #dead = false;
 
-  override commit(unit: Unit): Promise<CommitOutcome> {
-    return this.full ? Promise.reject(new LedgerUnavailable("the disk is full")) : super.commit(unit);
+  /** From the `at`-th of them on, counted from now, the process is as good as dead; whether that one was stored nobody hears. */
+  dieAt(death: Death): void {
+    this.handed = 0;
+    this.#death = death;
+  }
+  get dead(): boolean {
+    return this.#dead;
+  }
+
+  override async commit(unit: Unit): Promise<CommitOutcome> {
+    if (this.full) throw new LedgerUnavailable("the disk is full");
+    return this.#unlessDead(() => super.commit(unit));
+  }
+  override async claimSession(claim: SessionClaim) {
+    return this.#unlessDead(() => super.claimSession(claim));
+  }
+  async #unlessDead<T>(store: () => Promise<T>): Promise<T> {
+    this.handed += 1;
+    const gone = (): LedgerUnavailable => new LedgerUnavailable("the process has died");
+    if (this.#dead) throw gone();
+    if (this.#death === undefined || this.handed < this.#death.at) return store();
+    this.#dead = true;
+    if (this.#death.stored) await store();
+    throw gone();
   }
   override async probe(): Promise<void> {
     if (this.full) throw new LedgerUnavailable("the disk is full");
@@ -45,6 +72,12 @@ class SwitchedLedger extends SqliteLedger {
     if (this.unreadable) throw new LedgerUnavailable("the store is away");
     return super.keyByHash(hash);
   }
+}
+
+export interface Death {
+  /** Counts from 1. */
+  readonly at: number;
+  readonly stored: boolean;
 }
 
 export interface ToolText {

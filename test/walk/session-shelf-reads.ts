@@ -30,7 +30,9 @@ const approvalsOf = (store: Shelved, { tenant, sessionId }: Named): Approval[] =
 
 function isIdle(store: Shelved, row: Session, now: number): boolean {
   if (isEnded(row.state) || (row.replica !== null && (row.leaseExpiresAt ?? 0) > now)) return false;
-  if (row.state === "running" || row.state === "awaiting_tool" || row.inboxSeq > row.inboxTaken) return true;
+  if (row.state === "running" || row.state === "awaiting_tool") return true;
+  const waiting = of(store.sessions.inbox, row.tenant, row.sessionId).slice(row.inboxTaken);
+  if (row.state === "awaiting_approval" ? waiting.some(({ wish }) => wish.type === "cancel") : waiting.length > 0) return true;
   const asked = approvalsOf(store, row).some(({ subject, state }) => subject.kind === "limit" && state === "pending");
   return row.state === "awaiting_approval" && !asked && !callsOf(store, row).some(isParked);
 }
@@ -88,6 +90,7 @@ export function shelfReads(store: Shelved): StoredSessions {
         .map((approval) => ({ ...approval, argsJson: "" })),
     claimSession: (claim) => sessions.claim(claim),
     renewSessions: (...asked) => sessions.renew(...asked),
+    freeSessions: (replica) => sessions.free(replica),
     idleSessions: (now, limit) =>
       [...sessions.rows.values()]
         .filter((row) => isIdle(store, row, now))

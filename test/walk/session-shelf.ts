@@ -164,4 +164,10 @@ export class SessionShelf {
       return [{ tenant, sessionId }];
     });
   }
+
+  free(replica: string): number {
+    const held = [...this.rows.values()].filter((row) => row.replica === replica && !isEnded(row.state));
+    for (const row of held) this.rows.set(sessionKey(row), { ...row, replica: null, leaseExpiresAt: null });
+    return held.length;
+  }
 }

@@ -96,6 +96,10 @@ export abstract class SessionLedger implements SessionReads {
     return this.ask((stored) => stored.renewSessions(...of));
   }
 
+  freeSessions(replica: string) {
+    return this.ask((stored) => stored.freeSessions(replica));
+  }
+
   idleSessions(now: number, limit: number) {
     return this.ask((stored) => stored.idleSessions(now, atMost(limit)));
   }

@@ -96,9 +96,12 @@ export interface SessionReads {
   claimSession(claim: SessionClaim): Promise<Session | undefined>;
   /** Of those that are held by this replica under these fences still; answers with those that were renewed. */
   renewSessions(replica: string, sessions: readonly { readonly tenant: string; readonly sessionId: string; readonly fence: number }[], leaseExpiresAt: number): Promise<readonly { readonly tenant: string; readonly sessionId: string }[]>;
+  /** Gives up every lease of this replica: what an earlier process of its name held. To be asked before it claims any. @returns how many */
+  freeSessions(replica: string): Promise<number>;
   /**
    * Sessions that nobody looks after and that have something to do: not ended, no lease that runs, and one of: `running` or `awaiting_tool`,
-   * entries in the inbox that were not taken, `awaiting_approval` with no parked call and no pending approval of a limit. Oldest change first.
+   * entries in the inbox that were not taken (in `awaiting_approval`: cancels, for nothing else reaches what waits for people),
+   * `awaiting_approval` with no parked call and no pending approval of a limit. Oldest change first.
    */
   idleSessions(now: number, limit: number): Promise<readonly { readonly tenant: string; readonly sessionId: string }[]>;
 }

@@ -28,7 +28,7 @@ import type { ReadPool } from "./pool.ts";
 type RowReads = Pick<SessionReads, "session" | "sessionByKey" | "listSessions">;
 type PartReads = Pick<SessionReads, "history" | "inbox" | "inboxByKey" | "sessionEvents" | "effect" | "journal">;
 type CallReads = Pick<SessionReads, "hostEvents" | "sessionCalls" | "sessionApprovals">;
-type Leases = Pick<SessionReads, "claimSession" | "renewSessions" | "idleSessions">;
+type Leases = Pick<SessionReads, "claimSession" | "renewSessions" | "freeSessions" | "idleSessions">;
 
 export function sessionReads(pool: ReadPool): RowReads & PartReads & CallReads & Leases {
   return { ...rowReads(pool), ...partReads(pool), ...callReads(pool), ...sessionLeases(pool) };
@@ -101,6 +101,9 @@ const renewSql = `UPDATE sessions AS s SET lease_expires_at = ? FROM (
       JOIN json_to_recordset(?::json) AS r(tenant text, session_id text, held bigint) ON s.tenant = r.tenant AND s.session_id = r.session_id
       WHERE s.replica = ? AND s.fence = r.held AND s.${notEndedSql} ORDER BY s.tenant, s.session_id FOR UPDATE OF s
   ) AS held WHERE s.tenant = held.tenant AND s.session_id = held.session_id RETURNING s.tenant, s.session_id AS "sessionId"`;
+const freeSql = `UPDATE sessions AS s SET replica = NULL, lease_expires_at = NULL FROM (
+    SELECT tenant, session_id FROM sessions WHERE replica = ? AND ${notEndedSql} ORDER BY tenant, session_id FOR UPDATE
+  ) AS held WHERE s.tenant = held.tenant AND s.session_id = held.session_id RETURNING s.tenant, s.session_id AS "sessionId"`;
 const idleSessionsSql = `SELECT tenant, session_id AS "sessionId" FROM sessions WHERE ${idleSql.replace("?", overSql)}
   ORDER BY updated_at, tenant, session_id LIMIT ?`;
 
@@ -118,6 +121,7 @@ function sessionLeases(pool: ReadPool): Leases {
       const held = sessions.map(({ tenant, sessionId, fence }) => ({ tenant, session_id: sessionId, held: fence }));
       return pool.transaction((tx) => tx.rows<Named>(renewSql, [leaseExpiresAt, JSON.stringify(held), replica]));
     },
+    freeSessions: (replica) => pool.transaction(async (tx) => (await tx.rows<Named>(freeSql, [replica])).length),
     idleSessions: (now, limit) => pool.rows<Named>(idleSessionsSql, [now, limit]),
   };
 }

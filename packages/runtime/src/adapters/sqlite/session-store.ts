@@ -104,7 +104,10 @@ function callsOfSessions(prepared: Prepared) {
 
 /** Nobody looks after it, and there is something to do. */
 export const idleSql = `${notEndedSql} AND ${mayWorkSql} AND (replica IS NULL OR lease_expires_at <= ?) AND (
-  state IN ('running', 'awaiting_tool') OR inbox_seq > inbox_taken OR state = 'awaiting_approval'
+  state IN ('running', 'awaiting_tool')
+  OR inbox_seq > inbox_taken AND (state <> 'awaiting_approval' OR EXISTS (SELECT 1 FROM session_inbox AS i
+    WHERE i.tenant = sessions.tenant AND i.session_id = sessions.session_id AND i.seq > sessions.inbox_taken AND i.wish_json LIKE '%"type":"cancel"%'))
+  OR state = 'awaiting_approval'
     AND NOT EXISTS (SELECT 1 FROM calls AS c WHERE c.tenant = sessions.tenant AND c.session_id = sessions.session_id
       AND c.${ofSessionSql} AND c.state IN ('awaiting_approval', 'indeterminate'))
     AND NOT EXISTS (SELECT 1 FROM approvals AS a WHERE a.tenant = sessions.tenant AND a.session_id = sessions.session_id
@@ -121,6 +124,7 @@ export function sessionLeases(db: DatabaseSync) {
     `UPDATE sessions SET lease_expires_at = ?1 WHERE ${notEndedSql} AND replica = ?2 AND (tenant, session_id, fence) IN
       (SELECT value ->> 'tenant', value ->> 'sessionId', value ->> 'fence' FROM json_each(?3)) RETURNING tenant, session_id`,
   );
+  const free = db.prepare(`UPDATE sessions SET replica = NULL, lease_expires_at = NULL WHERE ${notEndedSql} AND replica = ?`);
   const idle = db.prepare(`SELECT tenant, session_id FROM sessions WHERE ${idleSql} ORDER BY updated_at, tenant, session_id LIMIT ?`);
   const named = (row: Readonly<Record<string, unknown>>) => ({ tenant: String(row["tenant"]), sessionId: String(row["session_id"]) });
   return {
@@ -130,6 +134,7 @@ export function sessionLeases(db: DatabaseSync) {
     },
     renewSessions: (replica: string, sessions: readonly { readonly tenant: string; readonly sessionId: string; readonly fence: number }[], leaseExpiresAt: number) =>
       renew.all(leaseExpiresAt, replica, JSON.stringify(sessions)).map(named),
+    freeSessions: (replica: string) => Number(free.run(replica).changes),
     idleSessions: (now: number, limit: number) => idle.all(now, limit).map(named),
   };
 }

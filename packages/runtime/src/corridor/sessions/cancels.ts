@@ -57,10 +57,15 @@ export class Cancels {
     this.#taken = Math.max(this.#taken, seq);
   }
 
-  /** The effect is over: what was heard is done with. @returns the last one that is */
-  done(): number {
-    this.#taken = this.#open.at(-1)?.seq ?? this.#taken;
-    this.#open.length = 0;
+  /**
+   * The effect is over, and what was heard is done with; but where the turn goes on all the same, one that means the turn came too late for
+   * this effect, and the next one hears it. @returns the last one that is done with
+   */
+  done(turn: "goes_on" | "is_over"): number {
+    const last = this.#open.at(-1)?.seq ?? this.#taken;
+    const left = turn === "is_over" ? [] : this.#open.filter(({ wish }) => reachesTurn(wish.scope));
+    this.#taken = Math.max(this.#taken, (left[0]?.seq ?? last + 1) - 1);
+    this.#open.splice(0, this.#open.length, ...left);
     this.#carriedOut = undefined;
     this.#hear = undefined;
     return this.#taken;

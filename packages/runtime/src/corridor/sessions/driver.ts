@@ -25,8 +25,9 @@ export class SessionDriver {
   #disarm: () => void = () => {};
   #disarmRenewal: () => void = () => {};
   #sweeping = false;
-  #started = false;
   #stopped = false;
+  /** Leases of an earlier process of this replica's name are given up. */
+  #freed = false;
 
   constructor(ports: SessionPorts) {
     this.#ports = ports;
@@ -42,15 +43,14 @@ export class SessionDriver {
    * @param alone nobody else can hold a lease: what the last process held is free at once
    */
   start(alone: boolean): void {
-    this.#started = true;
-    if (alone) void this.#sweep(sessionTimes.leaseMs);
-    this.#sweepAgain(alone ? sessionTimes.sweepMs : 0);
+    this.#freed = !alone;
+    void this.#sweep().finally(() => (this.#stopped ? undefined : this.#sweepAgain(sessionTimes.sweepMs)));
     this.#renewAgain();
   }
 
   /** The session has something to do, or its inbox something new. */
   kick(tenant: string, sessionId: string): void {
-    if (this.#stopped || !this.#started) return;
+    if (this.#stopped || !this.#freed) return;
     const key = sessionKey(tenant, sessionId);
     const live = this.#live.get(key);
     if (live !== undefined) {
@@ -82,6 +82,8 @@ export class SessionDriver {
   heard(tenant: string, sessionId: string): void {
     this.#ports.signals.changed(tenant, sessionId);
     const live = this.#live.get(sessionKey(tenant, sessionId));
+    // It may be just about to be let go of.
+    if (live !== undefined) live.again = true;
     live?.run?.look().catch((error: unknown) => this.#unread(error, sessionId));
   }
 
@@ -122,12 +124,11 @@ export class SessionDriver {
     const { log, clock } = this.#ports;
     const { tenant, sessionId } = live;
     live.again = false;
-    if (error instanceof LeaseLost) {
-      log.info({ session_id: sessionId }, "another replica goes on with a session");
-      return;
-    }
-    const away = error instanceof LedgerUnavailable || (error instanceof SignalboxError && (error.code === "ledger_unavailable" || error.code === "draining"));
+    const lost = error instanceof LeaseLost;
+    if (lost) log.info({ session_id: sessionId }, "another replica goes on with a session");
+    const away = lost || error instanceof LedgerUnavailable || (error instanceof SignalboxError && (error.code === "ledger_unavailable" || error.code === "draining"));
     if (!away) log.error({ reason: error instanceof Error ? (error.stack ?? error.message) : String(error), session_id: sessionId }, "a session could not be gone on with; it is tried again");
+    // One that was lost is claimed in vain, unless it was lost to a unit of our own that failed.
     if (!this.#stopped) clock.after(sessionTimes.againMs, () => this.kick(tenant, sessionId));
   }
 
@@ -139,12 +140,14 @@ export class SessionDriver {
     this.#disarm = this.#ports.clock.after(ms, () => void this.#sweep().finally(() => (this.#stopped ? undefined : this.#sweepAgain(sessionTimes.sweepMs))));
   }
 
-  async #sweep(aheadMs = 0): Promise<void> {
+  async #sweep(): Promise<void> {
     if (this.#sweeping || this.#stopped) return;
     this.#sweeping = true;
     try {
-      const { ledger, clock } = this.#ports;
-      for (const { tenant, sessionId } of await ledger.idleSessions(clock.now() + aheadMs, sessionTimes.sweepMax)) this.kick(tenant, sessionId);
+      const { ledger, clock, replica } = this.#ports;
+      if (!this.#freed) await ledger.freeSessions(replica);
+      this.#freed = true;
+      for (const { tenant, sessionId } of await ledger.idleSessions(clock.now(), sessionTimes.sweepMax)) this.kick(tenant, sessionId);
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) this.#ports.log.error({ reason: String(error) }, "sessions that nobody looks after could not be looked for; it is tried again");
     } finally {
@@ -162,7 +165,13 @@ export class SessionDriver {
     const mine = [...this.#live.values()].flatMap(({ tenant, sessionId, run }) => (run === undefined ? [] : [{ tenant, sessionId, fence: run.session.fence }]));
     if (mine.length === 0) return;
     try {
-      await ledger.renewSessions(replica, mine, clock.now() + sessionTimes.leaseMs);
+      const renewed = await ledger.renewSessions(replica, mine, clock.now() + sessionTimes.leaseMs);
+      const held = new Set(renewed.map(({ tenant, sessionId }) => sessionKey(tenant, sessionId)));
+      for (const { tenant, sessionId, fence } of mine) {
+        const live = this.#live.get(sessionKey(tenant, sessionId));
+        // Another drives it: nothing of what is done here would be kept. One that ended meanwhile leaves by itself.
+        if (!held.has(sessionKey(tenant, sessionId)) && live?.run?.session.fence === fence) live.leaving.abort();
+      }
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) this.#ports.log.error({ reason: String(error) }, "the leases of sessions could not be renewed; it is tried again");
       return;

@@ -56,11 +56,12 @@ export async function performRequest(host: EffectHost, request: Request, key: st
 }
 
 async function complete(host: EffectHost, request: Of<"CompleteModel">, key: string): Promise<Response> {
-  const { ports, row, agent, history, shown, leaving, cancels } = host;
+  const { ports, row, agent, history, shown, leaving, cancels, spentMs } = host;
   const since = ports.clock.monotonic();
   const onCancel = (stop: () => void): void => cancels.during(({ wish }) => (reachesTurn(wish.scope) ? stop() : undefined));
-  const outcome = await completeModel({ ports, session: row.session, agent, history, tools: shown, onCancel, leaving }, request, key);
-  return { type: "ModelCompleted", id: request.id, outcome, spentMs: Math.round(ports.clock.monotonic() - since) };
+  const left = { ...request, activeMsLeft: Math.max(0, request.activeMsLeft - spentMs) };
+  const outcome = await completeModel({ ports, session: row.session, agent, history, tools: shown, onCancel, leaving }, left, key);
+  return { type: "ModelCompleted", id: request.id, outcome, spentMs: Math.round(ports.clock.monotonic() - since) + spentMs };
 }
 
 async function runTools(host: EffectHost, request: Of<"RunTools">, key: string): Promise<Performed> {

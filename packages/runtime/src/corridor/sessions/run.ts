@@ -194,7 +194,7 @@ export class SessionRun {
   #after(book: TurnBook, request: Request, response: Response): RowChange {
     const usage = usageAfter(this.session.usage, request, response);
     if (book.done !== undefined) return merged(this.#turnEnded(book), { progress: { usage } });
-    this.#kept = { machine: book.snapshot(), cancelTaken: this.#cancels.done(), spentMs: 0 };
+    this.#kept = { machine: book.snapshot(), cancelTaken: this.#cancels.done("goes_on"), spentMs: 0 };
     return { ...book.collect(), progress: { state: "running", approvalId: null, usage, snapshotJson: keptText(this.#kept) } };
   }
 
@@ -202,7 +202,7 @@ export class SessionRun {
     const { done } = book;
     if (done === undefined) throw new Error("a turn has neither a next request nor an end");
     const ending = endingOf(done, this.#cancels.carriedOut);
-    this.#kept = { machine: null, cancelTaken: this.#cancels.done(), spentMs: 0 };
+    this.#kept = { machine: null, cancelTaken: this.#cancels.done("is_over"), spentMs: 0 };
     const { items, events } = book.collect();
     const { turn } = this.session;
     this.#ports.meters.count("session_turns_total", { end: ending.reason.code });

@@ -7,7 +7,7 @@ import { Batch } from "../../session/batch/batch.ts";
 import { cancelledResult } from "../../session/turn/told.ts";
 import type { BatchEvent, BatchOutcome, CancelScope, KnownCall } from "../../session/batch/types.ts";
 import type { PreparedCall, Request } from "../../session/turn/types.ts";
-import type { Session, SessionReason, ToldResult } from "../../session/types.ts";
+import type { Session, SessionEvent, SessionReason, ToldResult } from "../../session/types.ts";
 import type { Asked } from "../../tenancy/types.ts";
 import { waitKey } from "../driver.ts";
 import { invokeFrom, storable } from "../invoke.ts";
@@ -45,9 +45,8 @@ type Happening =
   | { readonly type: "cancel"; readonly scope: CancelScope; readonly at: number }
   | { readonly type: "look" };
 
-/** Events of a session's stream among which those of one batch are looked for: a batch has at most a few for each call. */
-const eventsBackMax = 2_000;
-const eventsAtOnce = 500;
+/** Events of a session's stream that are read at once, from its end back to the beginning of the batch's step. */
+const eventsAtOnce = 100;
 /** Whoever waits for a call looks at its row this often, whatever it was told. */
 const lookMs = 5_000;
 /** Refusals that are not the tool's or the caller's: the machinery could not. Nobody is told of them; the batch is tried again. */
@@ -59,6 +58,8 @@ export class BatchRun {
   readonly #caller: Asked;
   /** Questions to people that were told. */
   readonly #asked = new Set<string>();
+  /** Questions that an earlier stretch died before it told, by the call that they are about. */
+  readonly #untold = new Map<string, NewEvent>();
   #batch: Batch;
   readonly #happened: Happening[] = [];
   #wake: () => void = () => {};
@@ -127,8 +128,11 @@ export class BatchRun {
     for (const [index, row] of rows.entries()) {
       const call = calls[index];
       if (row === undefined || call === undefined) continue;
+      const parked = isParked(row);
+      const question = parked || row.approvalId !== null ? this.#question(index, row, parked ? row.state : "awaiting_approval") : undefined;
+      if (question !== undefined) this.#untold.set(row.callId, question);
       if (isTerminal(row.state)) await this.#judge(row);
-      else this.#watch(call);
+      else this.#watch(call, parkedAs(row));
     }
   }
 
@@ -138,18 +142,19 @@ export class BatchRun {
     const { tenant, sessionId, eventSeq, turn } = session;
     const started = new Set<string>();
     const told = new Map<string, { readonly at: number; readonly data: ToldData }>();
-    for (let after = Math.max(0, eventSeq - eventsBackMax); after < eventSeq; ) {
-      const events = await ports.ledger.sessionEvents(tenant, sessionId, after, eventsAtOnce);
-      for (const { type, dataJson, ...event } of events) {
-        if (event.turn !== turn || event.step !== this.#request.step) continue;
+    const isOurs = (event: SessionEvent): boolean => event.turn === turn && event.step === this.#request.step;
+    for (let end = eventSeq, more = true; end > 0 && more; ) {
+      const from = Math.max(0, end - eventsAtOnce);
+      const events = await storable(ports.ledger.sessionEvents(tenant, sessionId, from, end - from));
+      for (const { type, at, dataJson } of events.filter(isOurs)) {
         const data = JSON.parse(dataJson) as ToldData;
         if (type === "tool.started") started.add(data.execution_id);
-        if (type === "tool.completed") told.set(data.execution_id, { at: event.at, data });
+        if (type === "tool.completed") told.set(data.execution_id, { at, data });
         if (type === "approval.requested") this.#asked.add(`${data.execution_id} ${data.approval_id}`);
       }
-      const last = events.at(-1)?.seq;
-      if (last === undefined) break;
-      after = last;
+      // Messages that came during the step stand between its events, and nothing of another step does.
+      more = events.slice(0, 1).every((event) => isOurs(event) || event.type === "message");
+      end = from;
     }
     return (call) => {
       const before = told.get(call.callId);
@@ -192,14 +197,15 @@ export class BatchRun {
   }
 
   /** Hears the call's end, or that it parked, from whichever replica has it. */
-  #watch(call: PreparedCall): void {
-    void this.#watched(call).catch((error: unknown) => this.#push({ type: "broken", error }));
+  #watch(call: PreparedCall, known = ""): void {
+    void this.#watched(call, known).catch((error: unknown) => this.#push({ type: "broken", error }));
   }
 
-  async #watched(call: PreparedCall): Promise<void> {
+  /** @param known how it was parked when the batch took it up */
+  async #watched(call: PreparedCall, known: string): Promise<void> {
     const { ports, session } = this.#host;
     const { tenant } = session;
-    let parkedAs = "";
+    let before = known;
     while (!this.#given.signal.aborted) {
       const { told, stop } = ports.driver.waiters.listen(waitKey(tenant, call.callId));
       try {
@@ -207,9 +213,9 @@ export class BatchRun {
         if (row !== undefined && isTerminal(row.state)) {
           return this.#push({ type: "ended", index: call.index, result: toldOfRow(call, row), at: row.settledAt ?? ports.clock.now(), row });
         }
-        const parked = row !== undefined && isParked(row) ? `${row.state} ${row.approvalId}` : "";
-        if (parked !== parkedAs && row !== undefined) this.#push({ type: parked === "" ? "unparked" : "parked", index: call.index, row });
-        parkedAs = parked;
+        const parked = row === undefined ? "" : parkedAs(row);
+        if (parked !== before && row !== undefined) this.#push({ type: parked === "" ? "unparked" : "parked", index: call.index, row });
+        before = parked;
         await waitAtMost(told, lookMs, ports.clock, [this.#given.signal]);
       } finally {
         stop();
@@ -231,11 +237,8 @@ export class BatchRun {
       case "parked": {
         const { index, row } = happening;
         this.#batch.parked(index);
-        const question = `${row.callId} ${row.approvalId ?? undefined}`;
-        if (this.#asked.has(question)) return;
-        this.#asked.add(question);
-        const data = { index, execution_id: row.callId, status: row.state, ...(row.approvalId === null ? {} : { approval_id: row.approvalId }) };
-        this.#host.tell([this.#event("approval.requested", data)]);
+        const question = this.#question(index, row, row.state);
+        if (question !== undefined) this.#host.tell([question]);
         return;
       }
       case "cancel":
@@ -245,6 +248,14 @@ export class BatchRun {
       case "look":
         return;
     }
+  }
+
+  /** What is told of the people that are asked about a call; undefined where it was told before. */
+  #question(index: number, { callId, approvalId }: Call, status: string): NewEvent | undefined {
+    const name = `${callId} ${approvalId ?? undefined}`;
+    if (this.#asked.has(name)) return undefined;
+    this.#asked.add(name);
+    return this.#event("approval.requested", { index, execution_id: callId, status, ...(approvalId === null ? {} : { approval_id: approvalId }) });
   }
 
   #cancel(scope: CancelScope, at: number): void {
@@ -285,8 +296,19 @@ export class BatchRun {
   }
 
   #tell(): void {
-    const events = this.#batch.takeEvents();
-    if (events.length > 0) this.#host.tell(events.map((event) => this.#event(event.type, dataOf(event))));
+    const events = this.#batch.takeEvents().flatMap((event) => {
+      const told = this.#event(event.type, dataOf(event));
+      // Between the call's beginning and its end, as if it had been told in time.
+      return event.type === "tool.completed" ? [...this.#takeUntold(event.callId), told] : [told];
+    });
+    for (const callId of this.#untold.keys()) events.push(...this.#takeUntold(callId));
+    if (events.length > 0) this.#host.tell(events);
+  }
+
+  #takeUntold(callId: string): readonly NewEvent[] {
+    const question = this.#untold.get(callId);
+    this.#untold.delete(callId);
+    return question === undefined ? [] : [question];
   }
 
   #event(type: string, data: Readonly<Record<string, unknown>>): NewEvent {
@@ -328,6 +350,11 @@ export class BatchRun {
   #active(): number {
     return Number.isNaN(this.#activeSince) ? this.#activeMs : this.#activeMs + (this.#host.ports.clock.monotonic() - this.#activeSince);
   }
+}
+
+/** What people are asked about it; empty where nobody is. */
+function parkedAs(row: Call): string {
+  return isParked(row) ? `${row.state} ${row.approvalId}` : "";
 }
 
 /** A timer cannot wait longer; it looks and waits on. */

@@ -50,23 +50,26 @@ export class Wishes {
       this.#again = true;
       return this.#reading;
     }
-    this.#reading = this.#readAll().finally(() => {
-      this.#reading = undefined;
-    });
+    this.#reading = this.#readAll();
     return this.#reading;
   }
 
   async #readAll(): Promise<void> {
-    do {
-      this.#again = false;
-      const entries = await this.#ledger.inbox(this.#tenant, this.#sessionId, this.#read, entriesAtOnce);
-      for (const entry of entries) {
-        this.#entries.push(entry);
-        this.#read = entry.seq;
-        if (isCancel(entry)) this.#onCancel(entry);
-      }
-      if (entries.length === entriesAtOnce) this.#again = true;
-    } while (this.#again);
+    try {
+      do {
+        this.#again = false;
+        const entries = await this.#ledger.inbox(this.#tenant, this.#sessionId, this.#read, entriesAtOnce);
+        for (const entry of entries) {
+          this.#entries.push(entry);
+          this.#read = entry.seq;
+          if (isCancel(entry)) this.#onCancel(entry);
+        }
+        if (entries.length === entriesAtOnce) this.#again = true;
+      } while (this.#again);
+    } finally {
+      // In the turn of the last look at `again`: whoever asks from here on needs a reading of their own.
+      this.#reading = undefined;
+    }
   }
 
   /** The next entry behind `inboxTaken`; undefined where none was read. */
