@@ -118,6 +118,7 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
     ["packages/runtime/src/schedule/fair-restart.test.ts", "SCH-13: five wait and two run"],
     [fairHub, "SCH-13: after a restart with two that run"],
   ],
+  "SCH-14": [["test/e2e/replicas.test.ts", "SCH-14: a thousand calls, four workers at two replicas"]],
   "SCH-15": [
     [fairLine, "ten thousand of a, and one of b"],
     [fairLine, "and the fourth at the latest"],
@@ -133,7 +134,10 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   ],
   "WRK-06": [[lostWorkers, "worst thing 3, WRK-05, WRK-06: a stopped worker gets no new work"]],
   "WRK-07": [["test/e2e/drain.test.ts", "WRK-07: SIGTERM of a worker with three calls"]],
-  "WRK-08": [[retried, "WRK-08: a box that cannot be made"]],
+  "WRK-08": [
+    [retried, "WRK-08: a box that cannot be made"],
+    ["test/e2e/boxes-provision.test.ts", "WRK-08: what one worker cannot make a box for runs on another"],
+  ],
 
   "AUD-02": [[audit, "AUD-02: one flipped byte of one row"]],
   "AUD-05": [[audit, "AUD-05: a chain that was recomputed without the key is reported"]],
