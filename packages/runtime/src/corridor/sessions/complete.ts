@@ -42,7 +42,8 @@ export async function completeModel(host: ModelHost, request: CompleteModelReque
   if (leaving.aborted) leave();
   leaving.addEventListener("abort", leave, { once: true });
   host.onCancel(() => stop("cancelled"));
-  const takeBack = clock.after(Math.min(Math.max(0, request.activeMsLeft), timerMsMax), () => stop("timeout"));
+  const leftMs = Math.min(request.activeMsLeft, session.deadlineAt === null ? timerMsMax : session.deadlineAt - clock.now(), timerMsMax);
+  const takeBack = clock.after(Math.max(0, leftMs), () => stop("timeout"));
   const since = clock.monotonic();
   const { step } = request;
   try {

@@ -19,6 +19,8 @@ import { Suspended } from "./suspended.ts";
 import { TurnBook } from "./turn-book.ts";
 import { Wishes } from "./wishes.ts";
 
+const deadlineMessage = "the session's deadline has passed";
+
 /** A claim lives as long as the session's lease: it is the fence that keeps others out. */
 const claimMs = 24 * 3_600_000;
 
@@ -109,10 +111,15 @@ export class SessionRun {
 
   /** Nothing to do: a root waits for input, a child has done what it was asked. @returns false when something came meanwhile */
   async #rest(): Promise<boolean> {
-    const { parentCallId, turn, reason, deadlineAt } = this.session;
-    if (deadlineAt !== null && this.#ports.clock.now() >= deadlineAt) return this.#end("failed", { code: "deadline", message: "the session's deadline has passed" });
+    const { parentCallId, turn, reason } = this.session;
+    if (this.#isOverdue()) return this.#end("failed", { code: "deadline", message: deadlineMessage });
     if (parentCallId !== "" && turn > 0) return this.#end(reason?.code === "end_turn" ? "completed" : "failed", reason ?? { code: "end_turn", message: "" });
     return this.#change({ progress: { state: "awaiting_input" }, release: true, inboxSeq: this.#wishes.seen });
+  }
+
+  #isOverdue(): boolean {
+    const { deadlineAt } = this.session;
+    return deadlineAt !== null && this.#ports.clock.now() >= deadlineAt;
   }
 
   async #begin(message: { readonly by: string; readonly text: string; readonly inboxSeq: number }): Promise<void> {
@@ -163,6 +170,11 @@ export class SessionRun {
       taken = true;
       return merged(more, this.#after(book, request, response));
     };
+    if (this.#isOverdue() && request.type !== "RunTools") {
+      await this.#change(take({ type: "Broken", id: request.id, code: "deadline", message: deadlineMessage }, {}));
+      this.#book = undefined;
+      return;
+    }
     try {
       const outcome = await effects.execute(envelopeOf(session, this.#mustMind(), request, key), async () => {
         const { response, change } = await performRequest(this.#host(), request, key);

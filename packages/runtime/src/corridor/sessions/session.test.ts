@@ -307,6 +307,15 @@ describe("talking", () => {
     expect((await refusal(house.service.sendMessage(talker, session.sessionId, { text: "more" }))).code).toBe("conflict");
   });
 
+  test("a session does not outlive its deadline: a model that takes too long is not waited for", async () => {
+    house = await Sessions.withScript([{ text: "slow", delay_ms: 60_000 }]);
+    const { session } = await house.service.startSession(talker, { agent: "helper", message: "hello", deadlineMs: 10_000 });
+    await house.quiet();
+    await house.pass(10_000);
+    await house.quiet();
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "failed", reason: { code: "deadline" } });
+  });
+
   test("a session without a message waits for one", async () => {
     house = await Sessions.withScript([{ text: "hello" }]);
     const { session } = await house.start();
