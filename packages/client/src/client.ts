@@ -17,6 +17,9 @@ import { lister } from "./paged.ts";
 import type { Lister } from "./paged.ts";
 import { retryDefaults, retrySettings } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
+import { sessionFollower } from "./session-stream.ts";
+import { sessions } from "./sessions.ts";
+import type { SessionsClient } from "./sessions.ts";
 import { callStreams } from "./stream.ts";
 import { tenants } from "./tenants.ts";
 import type { TenantsClient } from "./tenants.ts";
@@ -61,6 +64,7 @@ export interface ClientOptions {
 export interface Client<Tools extends ToolMap<Tools> = AnyTools> extends GovernanceClient, MeteringClient, CallsClient<Tools> {
   readonly tools: ToolsClient;
   readonly agents: AgentsClient;
+  readonly sessions: SessionsClient;
   readonly files: FilesClient;
   readonly tenants: TenantsClient;
   readonly keys: {
@@ -108,6 +112,7 @@ export function createClient<Tools extends ToolMap<Tools> = AnyTools>(options: C
     ...metering(ask),
     tools: tools(ask),
     agents: agents(ask),
+    sessions: sessions(ask, sessionFollower(ports, settings)),
     files: files(ask),
     tenants: tenants(ask),
   };

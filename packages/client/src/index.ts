@@ -87,6 +87,28 @@ export type {
   VoteAnswer,
   Webhook,
 } from "./governance-types.ts";
+export type { SessionsClient } from "./sessions.ts";
+export type { FollowSession } from "./session-stream.ts";
+export type {
+  CancelOptions,
+  ChildTimeline,
+  FollowSessionOptions,
+  HistoryItem,
+  SendOptions,
+  SentSession,
+  Session,
+  SessionApproval,
+  SessionCall,
+  SessionDelta,
+  SessionEvent,
+  SessionEventPage,
+  SessionLine,
+  SessionQuery,
+  SessionState,
+  SessionTimeline,
+  SessionTold,
+  StartSession,
+} from "./session-types.ts";
 export type {
   ApprovalEvent,
   CallStreamEvent,

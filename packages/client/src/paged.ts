@@ -28,6 +28,20 @@ export function pagedEvents(
   query: EventQuery,
   options: AskOptions | undefined,
 ): PagedEvents {
+  return pagedBySeq(load, query, options);
+}
+
+interface SeqPage<Item> {
+  readonly items: readonly Item[];
+  readonly next_after_seq: number | null;
+}
+
+/** A list whose pages begin behind a number. */
+export function pagedBySeq<Item, Found extends SeqPage<Item>>(
+  load: Load<EventQuery, Found>,
+  query: EventQuery,
+  options: AskOptions | undefined,
+): Promise<Found> & AsyncIterable<Item> {
   return iterable(load, query, options, ({ next_after_seq: seq }) => (seq === null ? undefined : { after_seq: seq }));
 }
 

@@ -2,23 +2,14 @@
 import { segment, spliced } from "./ask.ts";
 import type { AskOptions } from "./ask.ts";
 import type { UntypedRequest } from "./call-types.ts";
-import { apiError } from "./errors.ts";
 import { memberText } from "./json-text.ts";
 import { Losses } from "./lost.ts";
-import { SseReader } from "./stream-lines.ts";
+import { brokenOff, listen, once, streamLimits } from "./stream-connection.ts";
 import type { SseMessage } from "./stream-lines.ts";
-import { Patience, retryAfterMs, retrySettings } from "./retry.ts";
+import { Patience, retrySettings } from "./retry.ts";
 import type { Failure, RetryOptions } from "./retry.ts";
 import type { CallStreamEvent, FollowOptions } from "./stream-types.ts";
-import { fetchOnce, inSeconds, parseOr, readText, reasonOf, unreachable } from "./transport.ts";
 import type { Request, TransportPorts, TransportSettings } from "./transport.ts";
-
-export const streamLimits = {
-  /** Tries in a row that bring no event; a runtime that starts again takes its time. */
-  fruitlessTriesMax: 10,
-  /** The runtime says something at least every 15 s; a connection that is silent for longer is dead. */
-  silentMsMax: 45_000,
-} as const;
 
 /** Where a reader stands. */
 interface Place {
@@ -27,12 +18,6 @@ interface Place {
   seq: number;
   readonly signal: AbortSignal | undefined;
   readonly retry: RetryOptions | undefined;
-}
-
-interface Opened {
-  readonly response: Response;
-  readonly closing: AbortController;
-  readonly alive: { heard: boolean };
 }
 
 export interface CallStreams {
@@ -63,18 +48,6 @@ export function callStreams(ports: TransportPorts, settings: TransportSettings):
         idempotencyKey: request.idempotency_key,
       };
       return once(() => events<Output>(ports, settings, place, first));
-    },
-  };
-}
-
-/** A second loop over the same stream would start a tool a second time. */
-function once<T>(start: () => AsyncGenerator<T>): AsyncIterable<T> {
-  let begun = false;
-  return {
-    [Symbol.asyncIterator]() {
-      if (begun) throw new TypeError("a stream is read once: ask for another one");
-      begun = true;
-      return start();
     },
   };
 }
@@ -120,75 +93,24 @@ async function* connection<Output>(
   place: Place,
   request: Request,
 ): AsyncGenerator<CallStreamEvent<Output>, "over" | Failure> {
-  const opened = await open(ports, settings, place, request);
-  if ("error" in opened) return opened;
-  const { response, closing } = opened;
-  // Ends with a rejection when the connection is closed.
-  watch(ports, opened).catch(() => undefined);
-  try {
+  const heard = listen(ports, settings, { ...request, ...(place.signal === undefined ? {} : { signal: place.signal }) }, (response) => {
     place.executionId = idOf(response) ?? place.executionId;
-    if (response.status === 204) return "over";
-    const lines = new SseReader();
-    for await (const text of pieces(opened)) {
-      for (const message of lines.push(text)) {
-        const event = read<Output>(ports, message);
-        if (event === undefined) continue;
-        const seq = event.type === "gap" ? event.to : event.seq;
-        // A runtime that says something twice is not listened to twice.
-        if (seq <= place.seq) continue;
-        place.seq = seq;
-        yield event;
-        if (event.type === "done" || event.type === "error") return "over";
-      }
-    }
-    return brokenOff(settings, "the stream ended before the call did", undefined);
-  } catch (cause) {
-    place.signal?.throwIfAborted();
-    if (cause instanceof RangeError) throw cause;
-    return brokenOff(settings, reasonOf(cause), cause);
-  } finally {
-    closing.abort();
-  }
-}
-
-function brokenOff(settings: TransportSettings, why: string, cause: unknown): Failure {
-  return { error: unreachable(settings, why, cause) };
-}
-
-async function open(
-  ports: TransportPorts,
-  settings: TransportSettings,
-  { signal }: Place,
-  request: Request,
-): Promise<Opened | Failure> {
-  signal?.throwIfAborted();
-  const closing = new AbortController();
-  const close = (): void => closing.abort();
-  const timeout = ports.timeoutSignal(settings.requestTimeoutMs);
-  timeout.addEventListener("abort", close, { once: true });
+  });
   try {
-    const all = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
-    const accept = { accept: "text/event-stream, application/json", ...request.headers };
-    const response = await fetchOnce(ports, settings, { ...request, headers: accept }, all);
-    if (response.ok) return { response, closing, alive: { heard: true } };
-    const text = await readText(response);
-    const error = apiError(
-      response.status,
-      parseOr(ports, text),
-      text,
-      response.headers.get("x-request-id") ?? undefined,
-    );
-    return { error, retryAfterMs: retryAfterMs(response.headers, ports.wallMs()) };
-  } catch (cause) {
-    signal?.throwIfAborted();
-    return brokenOff(
-      settings,
-      timeout.aborted ? `no answer within ${inSeconds(settings.requestTimeoutMs)}` : reasonOf(cause),
-      cause,
-    );
+    for (;;) {
+      const { done, value } = await heard.next();
+      if (done === true) return value === "ended" ? brokenOff(settings, "the stream ended before the call did", undefined) : value;
+      const event = read<Output>(ports, value);
+      if (event === undefined) continue;
+      const seq = event.type === "gap" ? event.to : event.seq;
+      // A runtime that says something twice is not listened to twice.
+      if (seq <= place.seq) continue;
+      place.seq = seq;
+      yield event;
+      if (event.type === "done" || event.type === "error") return "over";
+    }
   } finally {
-    // What follows is a stream, which takes as long as the call.
-    timeout.removeEventListener("abort", close);
+    await heard.return("ended");
   }
 }
 
@@ -196,31 +118,6 @@ async function open(
 function idOf(response: Response): string | undefined {
   const location = response.headers.get("location");
   return location === null ? undefined : decodeURIComponent(location.slice(location.lastIndexOf("/") + 1));
-}
-
-/** The text of an answer as it comes; each piece is a sign of life. */
-async function* pieces({ response, alive }: Opened): AsyncGenerator<string> {
-  if (response.body === null) return;
-  const decoder = new TextDecoder();
-  const reader = response.body.getReader();
-  try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      alive.heard = true;
-      yield decoder.decode(piece.value, { stream: true });
-    }
-  } finally {
-    reader.cancel().catch(() => undefined);
-  }
-}
-
-/** Closes a connection on which nothing comes any more: a peer that vanished sends no end. */
-async function watch(ports: TransportPorts, { alive, closing }: Opened): Promise<void> {
-  const { silentMsMax } = streamLimits;
-  while (alive.heard) {
-    alive.heard = false;
-    await ports.sleep(silentMsMax, closing.signal);
-  }
-  closing.abort(new Error(`nothing came for ${inSeconds(silentMsMax)}`));
 }
 
 const known: ReadonlySet<string> = new Set<CallStreamEvent["type"]>([
