@@ -4,7 +4,9 @@ import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { limits, SignalboxError, type RuntimeMessage, type WorkerMessage, type WorkStream } from "@signalbox/protocol";
 import type { Worker } from "@signalbox/worker";
+import { serveAgents } from "./adapters/builtin/agents.ts";
 import { packagedNames } from "./adapters/builtin/packaged.ts";
+import { keepInProcess, type InProcess } from "./adapters/builtin/in-process.ts";
 import { serveBuiltins } from "./adapters/builtin/serve.ts";
 import { auditKey, dataFolder, readClientFile, writeClientFile, type DataFolder } from "./adapters/files/data-folder.ts";
 import { createApiDoor, type ApiDoor } from "./adapters/grpc/api/door.ts";
@@ -26,6 +28,7 @@ import { keepBoxWorker, type BoxChild } from "./boxes/child.ts";
 import { hubLimits } from "./config.ts";
 import type { Clock, Log } from "./corridor/ports.ts";
 import { privilegedTools, type Switches } from "./corridor/switches.ts";
+import type { WorkspacePorts } from "./corridor/workspace.ts";
 import type { WorkerIdentity } from "./dispatch/types.ts";
 import type { AuditVerdict } from "./ledger/audit.ts";
 import type { Ledger } from "./ledger/port.ts";
@@ -150,9 +153,8 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
     void runtime.warnOfUnaskable();
     const parts = await openDoors(runtime, options, typeof tls === "object" ? tls : undefined, log);
     grpcAddress = opened.advertised ?? hostPort(options.host, parts.grpc.port);
-    const builtins = serveBuiltins(runtime.driver, opened.name, { ledger, store, now: () => clock.now() });
-    const builtinsRun = builtins.run().catch((error: unknown) => log.error({ reason: String(error) }, "the built-in tools stopped"));
-    const all = { runtime, closeLedger: () => opened.close(), builtins, builtinsRun, ...parts, folder, firstStart: opened.firstStart, drainMs: options.drainMs ?? limits.drainMs };
+    const builtins = keepInProcess(inProcessOf(runtime, opened.name, { ledger, store, now: () => clock.now() }), log);
+    const all = { runtime, closeLedger: () => opened.close(), builtins, ...parts, folder, firstStart: opened.firstStart, drainMs: options.drainMs ?? limits.drainMs };
     try {
       const openUrl = `${typeof tls === "object" ? "https" : "http"}://${hostPort(options.host, parts.httpPort)}`;
       const address = { url: openUrl, grpc: hostPort(options.host, parts.grpc.port) };
@@ -174,6 +176,10 @@ async function startOn(options: DevOptions, open: (log: Log) => Promise<Opened>)
     await opened.close();
     throw error;
   }
+}
+
+function inProcessOf({ driver, sessions }: Runtime, name: string, workspace: WorkspacePorts): readonly Worker[] {
+  return [serveBuiltins(driver, name, workspace), serveAgents({ driver, name, runChild: (order) => sessions.runChild(order) })];
 }
 
 /**
@@ -353,14 +359,13 @@ function running(
     readonly runtime: Runtime;
     readonly closeLedger: () => Promise<void>;
     readonly boxes: BoxChild | undefined;
-    readonly builtins: Worker;
-    readonly builtinsRun: Promise<void>;
+    readonly builtins: InProcess;
     readonly folder: DataFolder;
     readonly firstStart: boolean;
     readonly drainMs: number;
   },
 ): DevRuntime {
-  const { runtime, builtins, builtinsRun, http, grpc, drainMs } = all;
+  const { runtime, builtins, http, grpc, drainMs } = all;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
@@ -369,7 +374,6 @@ function running(
     await Promise.all([runtime.drain(drainMs), all.boxes?.stop(drainMs)]);
     await Promise.all([http.close(closeGraceMs), all.api.close(closeGraceMs)]);
     await builtins.close();
-    await builtinsRun;
     await runtime.stop();
     await grpc.stop(closeGraceMs);
     await all.closeLedger();

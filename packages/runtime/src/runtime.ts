@@ -1,5 +1,5 @@
 // The corridor: takes a call from room to room, in order, and answers every front door with the same service.
-import type { CallState } from "./call/types.ts";
+import type { Call, CallState } from "./call/types.ts";
 import { callStates, isTerminal } from "./call/types.ts";
 import type { AdminPorts } from "./corridor/admin.ts";
 import { admitWorker } from "./corridor/authenticate.ts";
@@ -279,12 +279,16 @@ async function recover(parts: ServicePorts, webhooks: Webhooks, replicas: Replic
   let count = 0;
   // What waits is everybody's, and what an earlier process worked on is its workers' to bring, or the sweep's to find.
   if (replicas !== undefined) return count;
+  const left: Call[] = [];
   for await (const row of ledger.openCalls()) {
     await streams.recover(row);
     hub.restore(row, await catalog.factsFor(row), clock.now());
     limits.found(row);
     count++;
+    // What ran it here ended with the process; its session is found again.
+    if (row.executor === "agent" && (row.state === "dispatched" || row.state === "running")) left.push(row);
   }
+  for (const { tenant, callId, fence } of left) driver.happen(tenant, callId, { type: "missing", fence });
   driver.pump();
   await approvals.sweep();
   webhooks.start();

@@ -257,6 +257,7 @@ export function disowned(live: Live, event: Of<"disowned">, now: number, limits:
 function loseLease(change: Change, outcome: Extract<RoutingOutcome, "lease_expired" | "indeterminate">, limits: MachineLimits): void {
   const { call } = change;
   if (!call.mayHaveRun) return notRun(change, outcome, limits);
+  if (isFoundAgain(call)) return findAgain(change, outcome, limits);
   const error = endError(call, outcome, lostMessage(outcome));
   endLease(change, outcome, { raiseFence: true, error });
   change.effects.push({ type: "audit", draft: auditOf({ ...change.call, error }, "call.attempt_failed", change.now) });
@@ -265,6 +266,20 @@ function loseLease(change: Change, outcome: Extract<RoutingOutcome, "lease_expir
   if (call.stopReason !== null) return endStopped(change, call.stopReason, false);
   if (call.attempt >= Math.max(limits.lostAttemptsMax, retryPolicyOf(call).attempts)) return settle(change, "failed", { error });
   requeue(change, limits.queueWaitMs, { ran: true, reason: outcome });
+}
+
+/** What it ran is a session under an id that hangs on the call alone: whoever runs the call again finds it, and nothing is done twice. */
+function isFoundAgain({ executor }: Call): boolean {
+  return executor === "agent";
+}
+
+/** No attempt is used up, nor a placement: the session goes on, whoever waits for it. */
+function findAgain(change: Change, outcome: RoutingOutcome, limits: MachineLimits): void {
+  const { stopReason, placements } = change.call;
+  endLease(change, outcome, { raiseFence: true });
+  if (stopReason !== null) return endStopped(change, stopReason, false);
+  requeue(change, limits.queueWaitMs, { ran: false, reason: outcome });
+  set(change, { placements });
 }
 
 /** An unsafe call that may have done its work: a person decides, or the tool says that nobody is to be asked. */
@@ -328,7 +343,7 @@ function endUnconfirmed(change: Change, how: RetryHow): void {
     if (retried(change, "timed_out", error, { ...how, returned: false })) return;
   }
   endLease(change, stop === "cancel" ? "cancelled" : "timed_out", { raiseFence: true });
-  if (mayHaveRun && !isSafe(change.call.sideEffectClass)) return parkOrFail(change, "indeterminate");
+  if (mayHaveRun && !isSafe(change.call.sideEffectClass) && !isFoundAgain(change.call)) return parkOrFail(change, "indeterminate");
   endStopped(change, stop, false);
 }
 

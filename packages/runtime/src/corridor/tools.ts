@@ -38,7 +38,7 @@ export function readTool(document: unknown): { manifest: Extract<ReturnType<type
     });
   }
   const { type } = manifest.spec.executor;
-  if (type === "mcp" || type === "agent") {
+  if (type === "mcp") {
     throw new SignalboxError("invalid_input", `executor ${type} is not served by this version; use worker`, {
       details: {
         problems: [{ path: "spec.executor.type", message: `executor ${type} is not served by this version` }],

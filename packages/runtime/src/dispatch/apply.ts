@@ -309,8 +309,14 @@ export function invokeMessage(call: Call) {
     sideEffectClass: call.sideEffectClass,
     needsGo: !isSafe(call.sideEffectClass),
     traceparent: call.traceparent,
-    ...(call.boxJson === null ? {} : { boxJson: call.boxJson }),
+    ...boxOf(call),
   } as const;
+}
+
+/** An agent needs none; that there is one says that the call is of no handler. */
+function boxOf({ executor, boxJson }: Call): { readonly boxJson?: string } {
+  if (executor === "agent") return { boxJson: "{}" };
+  return boxJson === null ? {} : { boxJson };
 }
 
 /** An ended call leaves memory; slots are the sessions' own and stay until the worker lets go. */

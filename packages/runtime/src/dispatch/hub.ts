@@ -28,7 +28,7 @@ import {
   seeGuestsOff,
   stepElsewhere,
 } from "./sharing.ts";
-import { callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
+import { agentBackend, callKey, freezeKey, isFrozen, laneOf, newState, sessionOf, type HubState } from "./state.ts";
 import type { StoredCall } from "./stored-call.ts";
 import { claimedAgain, reloaded, strayResult, takeUp } from "./take-up.ts";
 import { disbar, dropSession, hear, letGo } from "./talk.ts";
@@ -66,7 +66,9 @@ export class Hub {
   busyCount(): number {
     let busy = this.#state.tickets.size;
     for (const { live } of this.#state.calls.values()) {
-      if (live.call.state === "dispatched" || live.call.state === "running") busy++;
+      const { state, executor } = live.call;
+      // A call that waits for a child session is taken up again wherever the child goes on.
+      if ((state === "dispatched" || state === "running") && executor !== "agent") busy++;
     }
     return busy;
   }
@@ -90,7 +92,7 @@ export class Hub {
   }
 
   serversOf(toolTenant: string, tool: string, version: string): number {
-    return this.#state.servers.get(laneOf({ toolTenant, tool, version, sandbox: null }))?.size ?? 0;
+    return this.#state.servers.get(laneOf({ executor: "worker", toolTenant, tool, version, sandbox: null }))?.size ?? 0;
   }
 
   /** Isolation backends that a connected sandbox worker offers now. */
@@ -98,6 +100,7 @@ export class Hub {
     const offered = new Set<string>();
     for (const session of this.#state.sessions.values()) for (const backend of session.backends) offered.add(backend);
     for (const backend of backendsElsewhere(this.#state)) offered.add(backend);
+    offered.delete(agentBackend);
     return offered;
   }
 

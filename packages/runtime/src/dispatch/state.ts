@@ -125,9 +125,9 @@ export function sessionOf(state: HubState, entry: LiveCall): Session | undefined
   return state.byWorker.get(workerKey(workerTenantOf(entry.live.call), workerId, incarnation));
 }
 
-/** Whose workers run the call: those of the tool's owner, or for a box the platform's. */
-export function workerTenantOf({ sandbox, toolTenant }: Pick<Call, "sandbox" | "toolTenant">): string {
-  return sandbox === null ? toolTenant : "platform";
+/** Whose workers run the call: those of the tool's owner, or for a box or an agent the platform's. */
+export function workerTenantOf(call: Pick<Call, "executor" | "sandbox" | "toolTenant">): string {
+  return backendOf(call) === null ? call.toolTenant : "platform";
 }
 
 /** The call of a lease that this session holds a slot for; of any other lease, current or not, it has nothing to say. */
@@ -141,8 +141,16 @@ export function leaseKey(worker: string, { callId, fence }: Lease): string {
   return `${worker}\u0000${callId}\u0000${fence}`;
 }
 
-export function laneOf(call: { toolTenant: string; tool: string; version: string; sandbox: string | null }): string {
-  return call.sandbox === null ? laneKeyOf(call.toolTenant, call.tool, call.version) : boxLaneOf(call.sandbox);
+export function laneOf(call: Pick<Call, "executor" | "sandbox" | "toolTenant" | "tool" | "version">): string {
+  const backend = backendOf(call);
+  return backend === null ? laneKeyOf(call.toolTenant, call.tool, call.version) : boxLaneOf(backend);
+}
+
+/** Stands for the part of every replica that runs agents as tools: it serves all of them, as a sandbox worker serves all tools of its boxes. */
+export const agentBackend = "agent";
+
+function backendOf({ executor, sandbox }: Pick<Call, "executor" | "sandbox">): string | null {
+  return executor === "agent" ? agentBackend : sandbox;
 }
 
 /** Where calls wait that need a box of this backend; no tool has such a name. */

@@ -4,7 +4,7 @@ import { isTerminal } from "../call/types.ts";
 import { apply, holdSlot, invokePending } from "./apply.ts";
 import { keepEvent } from "./host-events.ts";
 import { fill } from "./place.ts";
-import { boxLaneOf, heldCall, leaseKey, workerKey, workerTenantOf, type HubState } from "./state.ts";
+import { agentBackend, boxLaneOf, heldCall, leaseKey, workerKey, workerTenantOf, type HubState } from "./state.ts";
 import { laneKeyOf, type Held, type LiveCall, type Session } from "./types.ts";
 
 /** One message of a connected worker. Nothing here throws: a bad message costs its call or its sender, never the hub. */
@@ -104,9 +104,11 @@ export function disbar(state: HubState, session: Session, handlers: readonly { r
 
 /** Only the platform's own workers may offer boxes: what runs in them is every tenant's. */
 function offerBackends(state: HubState, session: Session, backends: readonly string[]): void {
-  if (session.identity.tenant !== "platform") return;
-  session.backends = backends;
-  for (const backend of backends) {
+  const { tenant, inProcess = false } = session.identity;
+  if (tenant !== "platform") return;
+  // A replica's own part alone knows the sessions that it would have to find again.
+  session.backends = backends.filter((backend) => inProcess || backend !== agentBackend);
+  for (const backend of session.backends) {
     const laneKey = boxLaneOf(backend);
     session.handlers.set(laneKey, { tool: "", version: backend, maxConcurrency: session.capacity, busy: 0 });
     const servers = state.servers.get(laneKey) ?? new Set();

@@ -21,6 +21,8 @@ export const bounds = {
   boxRestBytes: 8_192,
 
   graceMsMax: 60_000,
+  /** How long a tool runs that is an agent, unless its manifest says: people may have to be waited for. */
+  agentTimeoutMs: 3_600_000,
   retryAttemptsMax: 10,
   retryDelayMsMax: 3_600_000,
   retryInitialMs: 2_000,

@@ -28,10 +28,10 @@ export async function pinChildren(ports: Pick<AgentPorts, "ledger">, tenant: str
   return { children: Object.fromEntries([...children].map(([name, { version }]) => [name, version])), problems };
 }
 
-type Child = AgentVersion | { readonly problem: string; readonly hint: string };
+export type Child = AgentVersion | { readonly problem: string; readonly hint: string };
 
 /** @param named the executor's word: a name, or a name with a version or a range */
-async function childOf({ ledger }: Pick<AgentPorts, "ledger">, tenant: string, named: string): Promise<Child> {
+export async function childOf({ ledger }: Pick<AgentPorts, "ledger">, tenant: string, named: string): Promise<Child> {
   const at = named.indexOf("@");
   const [name, wanted] = at === -1 ? [named, undefined] : [named.slice(0, at), named.slice(at + 1)];
   const record = await storable(ledger.agent(tenant, name));

@@ -3,6 +3,7 @@ import { SignalboxError } from "@signalbox/protocol";
 import type { Call } from "../../call/types.ts";
 import { LedgerUnavailable } from "../../ledger/port.ts";
 import type { Approval } from "../../policy/approval/types.ts";
+import { callEnded, endOrphan, runChild, type ChildAnswer, type ChildOrder } from "./child.ts";
 import { sessionTimes, type SessionPorts } from "./ports.ts";
 import { LeaseLost } from "./row.ts";
 import { SessionRun } from "./run.ts";
@@ -66,7 +67,9 @@ export class SessionDriver {
   }
 
   /** A call ended or parked. Whoever drives its session here hears it by itself. */
-  told({ tenant, sessionId }: Call): void {
+  told(call: Call): void {
+    const { tenant, sessionId } = call;
+    callEnded(this.#childPorts, call);
     if (sessionId === "") return;
     const live = this.#live.get(sessionKey(tenant, sessionId));
     if (live === undefined) this.kick(tenant, sessionId);
@@ -76,6 +79,15 @@ export class SessionDriver {
   /** An approval was closed: its session may go on. */
   closed({ tenant, subject }: Approval): void {
     if (subject.sessionId !== null) this.kick(tenant, subject.sessionId);
+  }
+
+  /** An agent's call: see there. */
+  runChild(order: ChildOrder): Promise<ChildAnswer> {
+    return runChild(this.#childPorts, order);
+  }
+
+  get #childPorts() {
+    return { ...this.#ports, sessions: this };
   }
 
   /** Another replica stored something of it. */
@@ -106,6 +118,7 @@ export class SessionDriver {
         const { ledger, clock, replica } = this.#ports;
         const claimed = await ledger.claimSession({ tenant, sessionId, replica, now: clock.now(), leaseMs: sessionTimes.leaseMs });
         if (claimed === undefined) return;
+        await endOrphan(this.#childPorts, claimed);
         live.run = new SessionRun(this.#ports, claimed, live.leaving.signal);
         await live.run.go();
         live.run = undefined;

@@ -15,6 +15,7 @@ import type { SessionPorts } from "./ports.ts";
 import type { NewEvent, RowChange, SessionRow } from "./row.ts";
 import { Suspended } from "./suspended.ts";
 import { BatchRun } from "./tools.ts";
+import { usageWithChildren } from "./usage-of-children.ts";
 import type { Wishes } from "./wishes.ts";
 
 export interface EffectHost {
@@ -78,7 +79,8 @@ async function runTools(host: EffectHost, request: Of<"RunTools">, key: string):
   const { refs, events } = await drainHostEvents(ports, row.session, { step: request.step, key }, { results, settled });
   const emitted = refs.length === 0 ? {} : { hostEvents: refs };
   const response = { type: "ToolsRan", id: request.id, results, settled, ...emitted, spentMs: Math.round(activeMs) + spentMs, cancelled: stop === null ? cancelled : null, stop } as const;
-  return { response, change: { events } };
+  const usage = await usageWithChildren({ ports, session: row.session, agent }, callIds);
+  return { response, change: { events, progress: { usage } } };
 }
 
 /** Where a turn is safely down, and what people said meanwhile is heard. */

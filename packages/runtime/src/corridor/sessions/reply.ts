@@ -32,34 +32,43 @@ export function isAtRest({ state, inboxTaken }: Session, inboxSeq: number): bool
 }
 
 /** Until the session rests, `ms` are over or the runtime leaves; its row as it is then. */
-export async function turnEnd(ports: WaitPorts, { tenant, sessionId }: Session, inboxSeq: number, ms: number): Promise<Session | undefined> {
-  const { ledger, clock, signals, draining } = ports;
+export function turnEnd(ports: WaitPorts, session: Session, inboxSeq: number, ms: number): Promise<Session | undefined> {
+  const { draining } = ports;
+  return sessionWhen(ports, session, (now) => isAtRest(now, inboxSeq) || draining.aborted, { ms, wakes: [draining] });
+}
+
+/** Until it is so, or `ms` are over; its row as it is then, undefined where there is none. @param wakes what else `isSo` may hang on */
+export async function sessionWhen(
+  ports: Omit<WaitPorts, "draining">,
+  { tenant, sessionId }: Pick<Session, "tenant" | "sessionId">,
+  isSo: (session: Session) => boolean,
+  { ms, wakes }: { readonly ms: number; readonly wakes: readonly AbortSignal[] },
+): Promise<Session | undefined> {
+  const { ledger, clock, signals } = ports;
   const until = clock.monotonic() + ms;
   let wake: () => void = () => {};
   let changed = true;
-  const stop = signals.listen(tenant, sessionId, {
-    changed: () => {
-      changed = true;
-      wake();
-    },
-    delta: () => undefined,
-  });
+  const look = (): void => {
+    changed = true;
+    wake();
+  };
+  const stop = signals.listen(tenant, sessionId, { changed: look, delta: () => undefined });
+  for (const signal of wakes) signal.addEventListener("abort", look);
   try {
     for (;;) {
       changed = false;
       const session = await ledger.session(tenant, sessionId);
       const left = until - clock.monotonic();
-      if (session === undefined || isAtRest(session, inboxSeq) || left <= 0 || draining.aborted) return session;
+      if (session === undefined || isSo(session) || left <= 0) return session;
       if (changed) continue;
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
       const takeBack = clock.after(Math.min(left, lookMs), resolve);
-      draining.addEventListener("abort", wake, { once: true });
       await promise;
-      draining.removeEventListener("abort", wake);
       takeBack();
     }
   } finally {
     stop();
+    for (const signal of wakes) signal.removeEventListener("abort", look);
   }
 }

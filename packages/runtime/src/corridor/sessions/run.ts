@@ -168,7 +168,7 @@ export class SessionRun {
     const take = (response: Response, more: RowChange): RowChange => {
       book.take(response);
       taken = true;
-      return merged(more, this.#after(book, request, response));
+      return merged(more, this.#after(book, request, response, more.progress?.usage));
     };
     if (this.#isOverdue() && request.type !== "RunTools") {
       await this.#change(take({ type: "Broken", id: request.id, code: "deadline", message: deadlineMessage }, {}));
@@ -203,8 +203,8 @@ export class SessionRun {
   }
 
   /** All that changes with a response: history, events, the machine's snapshot, what was used, and where the session stands now. */
-  #after(book: TurnBook, request: Request, response: Response): RowChange {
-    const usage = usageAfter(this.session.usage, request, response);
+  #after(book: TurnBook, request: Request, response: Response, before = this.session.usage): RowChange {
+    const usage = usageAfter(before, request, response);
     if (book.done !== undefined) return merged(this.#turnEnded(book), { progress: { usage } });
     this.#kept = { machine: book.snapshot(), cancelTaken: this.#cancels.done("goes_on"), spentMs: 0 };
     return { ...book.collect(), progress: { state: "running", approvalId: null, usage, snapshotJson: keptText(this.#kept) } };

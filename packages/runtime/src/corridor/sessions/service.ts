@@ -1,6 +1,6 @@
 // What callers can do with sessions: each wish goes into the inbox, and whoever drives the session takes it from there.
 import { canonicalJson, isWellFormed, limits, makeId, SignalboxError, utf8Bytes } from "@signalbox/protocol";
-import { isEnded, type InboxEntry, type Session, type SessionIdentity, type Wish } from "../../session/types.ts";
+import { isEnded, type InboxEntry, type Session, type Wish } from "../../session/types.ts";
 import type { Ledger } from "../../ledger/port.ts";
 import type { AgentVersion } from "../../registry/agents/types.ts";
 import type { CancelSession, SentMessage, SessionFollower, SessionQuery, SessionService, SessionView, StartSession } from "../../service-sessions.ts";
@@ -15,6 +15,7 @@ import { sessionLimits, type SessionPorts } from "./ports.ts";
 import { replyOf, turnEnd } from "./reply.ts";
 import type { SessionDriver } from "./driver.ts";
 import { timelineOf } from "./timeline.ts";
+import { unbegun } from "./unbegun.ts";
 
 export interface SessionServicePorts extends SessionPorts {
   readonly sessions: SessionDriver;
@@ -150,27 +151,6 @@ function newSession(
     createdAt: now,
     deadlineAt: start.deadlineMs === undefined ? null : now + start.deadlineMs,
     ...unbegun(start.message === undefined ? "awaiting_input" : "running", now),
-  };
-}
-
-/** Of a session that nobody drives yet; its first event tells that it started. */
-export function unbegun(state: Session["state"], now: number): Omit<Session, keyof SessionIdentity> {
-  return {
-    state,
-    reason: null,
-    turn: 0,
-    historyLength: 0,
-    inboxTaken: 0,
-    inboxSeq: 0,
-    eventSeq: 1,
-    snapshotJson: null,
-    approvalId: null,
-    usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0, toolCalls: 0 },
-    updatedAt: now,
-    endedAt: null,
-    fence: 0,
-    replica: null,
-    leaseExpiresAt: null,
   };
 }
 

@@ -29,7 +29,7 @@ export function crossCheck(spec: ToolSpec, given: unknown, path: string, notes: 
         `is not set, so this pure tool counts as ${sideEffectClassDefault}`,
         hint,
       );
-  } else if (!said("side_effect_class")) {
+  } else if (!said("side_effect_class") && spec.executor.type !== "agent") {
     warn(
       notes,
       `${path}.side_effect_class`,
@@ -47,8 +47,37 @@ export function crossCheck(spec: ToolSpec, given: unknown, path: string, notes: 
   if (isRecord(spec.input) && spec.input["type"] !== undefined && spec.input["type"] !== "object") {
     warn(notes, `${path}.input`, "does not describe an object; models and MCP clients can only send objects");
   }
+  if (spec.executor.type === "agent") refuseForAgent(spec, path, notes);
   if (spec.executor.type === "worker") warnOfUnkept(spec, path, notes);
   if (spec.executor.type === "sandbox") refuseTooMuchForBox(spec, path, notes);
+}
+
+/** No code of the tool's own runs: what the agent does is done by its own tools, and those say all of this. */
+function refuseForAgent(spec: ToolSpec, path: string, notes: Notes): void {
+  const hint = "leave it out: the tools that the agent calls say it";
+  for (const key of [...reachOf(spec), ...partsOfCode(spec)]) refuse(notes, `${path}.${key}`, "has no meaning for an agent", hint);
+  if (spec.retry.attempts > 1)
+    refuse(notes, `${path}.retry.attempts`, "has no meaning for an agent", "a call runs one session, and would find the very same again");
+  if (spec.pure) refuse(notes, `${path}.pure`, "cannot be said of an agent", "no two answers of a model need be alike");
+}
+
+function partsOfCode({ secrets, events, placement, integrity }: ToolSpec): readonly string[] {
+  return [
+    ...(Object.keys(secrets).length > 0 ? ["secrets"] : []),
+    ...(events.length > 0 ? ["events"] : []),
+    ...(Object.keys({ ...placement.match, ...placement.prefer }).length > 0 ? ["placement"] : []),
+    ...(integrity.identities.length + integrity.imageDigests.length > 0 ? ["integrity"] : []),
+  ];
+}
+
+/** What of the world the tool reaches, and what it takes of the machine, that only a box can be held to. */
+function reachOf(spec: ToolSpec): readonly string[] {
+  return [
+    ...(spec.networkAllow.length > 0 ? ["network"] : []),
+    ...(spec.filesystem.read.length + spec.filesystem.write.length > 0 ? ["filesystem"] : []),
+    ...(Object.keys(spec.env).length > 0 ? ["env"] : []),
+    ...Object.keys(spec.limits).flatMap((name) => (keptAnywhere.includes(name) ? [] : [`limits.${name}`])),
+  ];
 }
 
 /** What a worker is told of a box travels with every call; one that could not be told would fail at every call. */
@@ -62,14 +91,5 @@ function refuseTooMuchForBox({ env, events }: ToolSpec, path: string, notes: Not
 
 /** An application worker is its owner's process: nothing here can fence it in, and nobody should think so. */
 function warnOfUnkept(spec: ToolSpec, path: string, notes: Notes): void {
-  const unkept = [
-    spec.networkAllow.length > 0 ? "network" : undefined,
-    spec.filesystem.read.length + spec.filesystem.write.length > 0 ? "filesystem" : undefined,
-    Object.keys(spec.env).length > 0 ? "env" : undefined,
-    ...Object.keys(spec.limits).map((name) => (keptAnywhere.includes(name) ? undefined : `limits.${name}`)),
-  ];
-  for (const key of unkept) {
-    if (key !== undefined)
-      warn(notes, `${path}.${key}`, "has no effect: executor worker runs in the application's own process");
-  }
+  for (const key of reachOf(spec)) warn(notes, `${path}.${key}`, "has no effect: executor worker runs in the application's own process");
 }

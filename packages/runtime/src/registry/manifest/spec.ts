@@ -73,7 +73,7 @@ export function readSpec(value: unknown, path: string, notes: Notes, files: File
     ),
     scheduling: optional("scheduling", "parallel", (given, here) => readText(given, here, rules.scheduling, notes)),
     permissions: texts("permissions", rules.permission),
-    timeoutMs: readTimeout(fields, path, runLimits, notes),
+    timeoutMs: readTimeout(fields, path, { runLimits, unsaidMs: executor?.type === "agent" ? bounds.agentTimeoutMs : shared.runTimeoutMs }, notes),
     graceMs: optional("grace", shared.graceMs, (given, here) =>
       readDuration(given, here, { min: 0, max: bounds.graceMsMax }, notes),
     ),
@@ -99,10 +99,10 @@ export function readSpec(value: unknown, path: string, notes: Notes, files: File
 }
 
 /** `timeout` and `limits.timeout_ms` are two ways to say one thing. */
-function readTimeout(fields: Fields, path: string, runLimits: Readonly<Record<string, number>>, notes: Notes): number {
+function readTimeout(fields: Fields, path: string, { runLimits, unsaidMs }: TimeoutRule, notes: Notes): number {
   const limit = runLimits["timeout_ms"];
   const given = field(fields, "timeout");
-  if (given === undefined) return limit ?? shared.runTimeoutMs;
+  if (given === undefined) return limit ?? unsaidMs;
   const timeoutMs = readDuration(given, under(path, "timeout"), { min: 1, max: shared.runTimeoutMsMax }, notes);
   if (timeoutMs !== undefined && limit !== undefined && timeoutMs !== limit) {
     refuse(
@@ -112,7 +112,13 @@ function readTimeout(fields: Fields, path: string, runLimits: Readonly<Record<st
       "write one of the two",
     );
   }
-  return timeoutMs ?? shared.runTimeoutMs;
+  return timeoutMs ?? unsaidMs;
+}
+
+interface TimeoutRule {
+  readonly runLimits: Readonly<Record<string, number>>;
+  /** Where the manifest says nothing of it. */
+  readonly unsaidMs: number;
 }
 
 const retryKeys = ["attempts", "strategy", "initial", "factor", "max", "timeouts"] as const;
