@@ -364,6 +364,7 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     hostCharsMax: [manifests, "hostCharsMax"],
     boxRestBytes: [manifests, "boxBytesMax and boxRestBytes"],
     graceMsMax: [manifests, "graceMsMax"],
+    agentTimeoutMs: [manifests, "agentTimeoutMs"],
     retryAttemptsMax: [manifests, "retryAttemptsMax"],
     retryDelayMsMax: [manifests, "retryDelayMsMax"],
     retryInitialMs: [manifests, "retryInitialMs and retryDelayMs"],

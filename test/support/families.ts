@@ -23,8 +23,11 @@ export const askTool = (agent: string): string => `ask-${agent}`;
 export class Family extends Sessions {
   #agents: Worker | undefined;
 
-  /** The last member is deployed first: those who ask come before those who are asked. */
-  static async of(members: readonly Member[], before?: Family): Promise<Family> {
+  /**
+   * Those who ask come before those who are asked.
+   * @param before a house that was killed: its ledger and its clock go on
+   */
+  static async of(members: readonly Member[], before?: Family, { serve = true }: { readonly serve?: boolean } = {}): Promise<Family> {
     const scripts = Object.fromEntries(members.map(({ agent, completions }) => [agent, { completions }]));
     const read = readScripts({ scripts });
     if (!read.ok) throw new Error(JSON.stringify(read.problems));
@@ -35,7 +38,7 @@ export class Family extends Sessions {
     made.house = house;
     (house as { requests: ScriptedTrace[] }).requests = requests;
     await house.runtime.recover();
-    house.serve();
+    if (serve) house.serve();
     if (before !== undefined) return house;
     await house.project("acme", "shop", "production");
     await house.key("user:ann");
@@ -94,6 +97,7 @@ export class Family extends Sessions {
 
 /** Does the call that the worker was offered last. */
 export async function payNow(house: Sessions, worker: HandStream, outputJson = '{"receipt":"r-1"}'): Promise<string> {
+  await house.quiet();
   const invoke = worker.last("invoke");
   if (invoke === undefined) throw new Error("nothing was invoked");
   const { callId, fence } = invoke;

@@ -206,3 +206,49 @@ describe("the lease of a call that may have run", () => {
     expect(play(live, look({ mayExpireLeases: false }), 25_000).live.call).toMatchObject({ state: "running", stopReason: "timeout" });
   });
 });
+
+describe("an agent's call", () => {
+  const agents = (sideEffectClass: "read_only" | "irreversible_action", changes = {}): Live =>
+    playAll(admitted({ ...ofClass(sideEffectClass), executor: "agent", ...changes }), [0, assign], [0, accepted()], [0, started()]).live;
+
+  const losses: readonly (readonly [string, Happening, number, string])[] = [
+    ["the lease ran out, the stream alive", look(), 15_000, "lease_expired"],
+    ["the lease ran out, the stream away", look({ streamAlive: false }), 15_000, "indeterminate"],
+    ["left out of the heartbeats", { type: "missing", fence: 1 }, 12_000, "lease_expired"],
+  ];
+
+  test.each(losses)("%s: queued again whatever the class, and neither an attempt nor a placement is used up", (_, happening, afterMs, reason) => {
+    for (const sideEffectClass of ["read_only", "irreversible_action"] as const) {
+      const outcome = play(agents(sideEffectClass), happening, afterMs);
+      expect(outcome.live).toMatchObject({
+        lease: null,
+        call: { state: "queued", fence: 2, attempt: 1, placements: 0, workerId: null, error: null, routingOutcome: null, queueDeadlineAt: 1_030_000 + afterMs },
+      });
+      expect(only(outcome.effects, "attempt_ended")[0]?.row).toMatchObject({ fence: 1, attempt: 1, endReason: reason });
+      expect(told(outcome.effects).at(-1)).toEqual(["queued", expect.any(Number), { reason, attempt: 1, fence: 2 }]);
+      expect(only(outcome.effects, "audit")).toEqual([]);
+      expect(outcome.durability).toBe("commit");
+    }
+  });
+
+  test("it may be lost any number of times", () => {
+    let live = agents("irreversible_action");
+    for (let fence = 1; fence <= 12; fence++) {
+      const afterMs = 1_000 * fence;
+      live = playAll(live, [afterMs, { type: "missing", fence }], [afterMs, assign], [afterMs, accepted(fence + 1)], [afterMs, started(fence + 1)]).live;
+    }
+    expect(live.call).toMatchObject({ state: "running", fence: 13, attempt: 1, placements: 0 });
+  });
+
+  test("one that was to stop is cancelled when it is lost, and nobody is asked what it did", () => {
+    const stopped = play(agents("irreversible_action"), { type: "cancel", by: "user:ann" }, 1_000).live;
+    const lost = play(stopped, { type: "missing", fence: 1 }, 2_000);
+    expect(lost.live.call).toMatchObject({ state: "cancelled", error: { code: "cancelled", details: { stop_confirmed: false } } });
+  });
+
+  test("told to stop, and no word till the grace is over: it ends, and does not park", () => {
+    const stopped = play(agents("irreversible_action"), { type: "cancel", by: "user:ann" }, 1_000).live;
+    expect(play(stopped, look(), 7_000).live.call).toMatchObject({ state: "cancelled" });
+    expect(play(agents("irreversible_action", { timeoutMs: 4_000 }), look(), 4_000).live.call).toMatchObject({ state: "running", stopReason: "timeout" });
+  });
+});

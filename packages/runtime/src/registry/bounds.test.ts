@@ -214,6 +214,15 @@ describe("manifests", () => {
     const outcome = readManifest(manifest({}));
     expect(outcome.ok && [outcome.spec.timeoutMs, outcome.spec.graceMs]).toEqual([30_000, 5_000]);
   });
+
+  test("agentTimeoutMs holds where the manifest of an agent's tool says nothing of its time", () => {
+    const executor = { type: "agent", agent: "specialist" };
+    const timeOf = (spec: object): number | undefined => {
+      const outcome = readManifest(manifest({ spec: { executor, ...spec } }));
+      return outcome.ok ? outcome.spec.timeoutMs : undefined;
+    };
+    expect([timeOf({}), timeOf({ timeout: "5s" }), timeOf({ limits: { timeout_ms: 7_000 } })]).toEqual([3_600_000, 5_000, 7_000]);
+  });
 });
 
 describe("schemas", () => {

@@ -11,6 +11,8 @@ import { replyOf, sessionWhen } from "./reply.ts";
 
 export interface ChildPorts extends SessionPorts {
   readonly sessions: { kick(tenant: string, sessionId: string): void };
+  /** Aborts when this replica lets go of its sessions, and of those who wait for them. */
+  readonly leaving: AbortSignal;
 }
 
 export interface ChildOrder {
@@ -68,7 +70,7 @@ async function findOrMake(ports: ChildPorts, call: Call, deadlineAt: number): Pr
   };
   const found = await find();
   if (found !== undefined) return found;
-  if (ports.draining.aborted) throw new ChildLeft("the runtime leaves");
+  if (ports.leaving.aborted) throw new ChildLeft("the runtime leaves");
   const writes = await newChild(ports, call, sessionId, deadlineAt);
   await storable(ports.ledger.commit({ writes }));
   const made = await find();
@@ -77,8 +79,8 @@ async function findOrMake(ports: ChildPorts, call: Call, deadlineAt: number): Pr
 }
 
 async function untilEnded(ports: ChildPorts, session: Session, { signal, endsSession }: ChildOrder): Promise<Session> {
-  const left = (): boolean => ports.draining.aborted || (signal.aborted && !endsSession());
-  const now = await storable(sessionWhen(ports, session, ({ state }) => isEnded(state) || left(), { ms: Number.POSITIVE_INFINITY, wakes: [signal, ports.draining] }));
+  const left = (): boolean => ports.leaving.aborted || (signal.aborted && !endsSession());
+  const now = await storable(sessionWhen(ports, session, ({ state }) => isEnded(state) || left(), { ms: Number.POSITIVE_INFINITY, wakes: [signal, ports.leaving] }));
   if (now !== undefined && isEnded(now.state)) return now;
   throw new ChildLeft(now === undefined ? "its session is not in the ledger" : "the runtime leaves, or its lease is over");
 }

@@ -26,6 +26,8 @@ export class SessionDriver {
   #disarm: () => void = () => {};
   #disarmRenewal: () => void = () => {};
   #sweeping = false;
+  #started = false;
+  readonly #leaving = new AbortController();
   #stopped = false;
   /** Leases of an earlier process of this replica's name are given up. */
   #freed = false;
@@ -87,7 +89,7 @@ export class SessionDriver {
   }
 
   get #childPorts() {
-    return { ...this.#ports, sessions: this };
+    return { ...this.#ports, sessions: this, leaving: this.#leaving.signal };
   }
 
   /** Another replica stored something of it. */
@@ -102,6 +104,7 @@ export class SessionDriver {
   /** Lets go of all sessions where they are, for another replica or the next start; calls that run go on. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#leaving.abort();
     this.#disarm();
     this.#disarmRenewal();
     const all = [...this.#live.values()];
