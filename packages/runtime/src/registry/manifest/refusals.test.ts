@@ -398,3 +398,29 @@ describe("every wrong field is named", () => {
     expect(problemsOf(manifest({ spec: extra })).length).toBe(100);
   });
 });
+
+describe("what has no meaning for an agent is refused by its name", () => {
+  const agent = { executor: { type: "agent", agent: "specialist" }, side_effect_class: "read_only" };
+  const elsewhere = "has no meaning for an agent (leave it out: the tools that the agent calls say it)";
+
+  test.each<[Fields, string]>([
+    [{ network: { allow: ["api.example.com"] } }, `spec.network: ${elsewhere}`],
+    [{ filesystem: { read: ["/data"] } }, `spec.filesystem: ${elsewhere}`],
+    [{ env: { A: "b" } }, `spec.env: ${elsewhere}`],
+    [{ limits: { memory_bytes: 67_108_864 } }, `spec.limits.memory_bytes: ${elsewhere}`],
+    [{ secrets: { A: "secret://house/a" } }, `spec.secrets: ${elsewhere}`],
+    [{ events: ["order.paid"] }, `spec.events: ${elsewhere}`],
+    [{ placement: { prefer: { zone: "a" } } }, `spec.placement: ${elsewhere}`],
+    [{ integrity: { identities: ["service:w"] } }, `spec.integrity: ${elsewhere}`],
+    [{ retry: { attempts: 2 } }, "spec.retry.attempts: has no meaning for an agent (a call runs one session, and would find the very same again)"],
+    [{ pure: true }, "spec.pure: cannot be said of an agent (no two answers of a model need be alike)"],
+    [{ executor: { type: "agent", agent: "specialist", min: 40 } }, "spec.executor.min: is an unknown key (known keys: type, agent)"],
+  ])("%o", (changes, problem) => {
+    expect(problemsOf(manifest({ spec: { ...agent, ...changes } }))).toEqual([problem]);
+  });
+
+  test("what the runtime itself keeps to is taken, and no class need be said: no call of it is ever in doubt", () => {
+    const outcome = readManifest(manifest({ spec: { ...agent, side_effect_class: undefined, timeout: "10m", limits: { output_bytes: 1_000, concurrent_calls: 2 } } }));
+    expect(outcome.ok && outcome.warnings).toEqual([]);
+  });
+});
