@@ -26,7 +26,6 @@ export class SessionDriver {
   #disarm: () => void = () => {};
   #disarmRenewal: () => void = () => {};
   #sweeping = false;
-  #started = false;
   readonly #leaving = new AbortController();
   #stopped = false;
   /** Leases of an earlier process of this replica's name are given up. */
