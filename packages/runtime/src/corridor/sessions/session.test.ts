@@ -6,6 +6,7 @@ import type { HandStream } from "../../../../../test/support/hand-stream.ts";
 import { binding, call, limits, Sessions, talker } from "../../../../../test/support/sessions.ts";
 import type { Approval } from "../../policy/approval/types.ts";
 import type { NewVote } from "../../service-governance.ts";
+import type { AgentSpec } from "../../registry/agents/types.ts";
 import type { HistoryItem } from "../../session/types.ts";
 
 let house: Sessions;
@@ -163,6 +164,55 @@ describe("cancel", () => {
     expect((await house.history(session.sessionId)).map(({ type }) => type)).toEqual(["user"]);
   });
 
+  /** Two calls that run, and what the model says next. */
+  async function twoRunning(spec: Partial<AgentSpec> = {}) {
+    house = await Sessions.withScript([{ calls: [call({ amount: 1 }), call({ amount: 2 })] }, { text: "go on" }], spec);
+    const w1 = house.worker("w1", { tools: { pay: 10 } });
+    const { session } = await house.start("pay");
+    await house.quiet();
+    const ids = w1.sent.flatMap((message) => (message.type === "invoke" ? [message] : []));
+    for (const { callId, fence } of ids) w1.say({ type: "accepted", callId, fence });
+    await house.quiet();
+    for (const { callId, fence } of ids) w1.say({ type: "started", callId, fence });
+    await house.quiet();
+    return { w1, session, ids };
+  }
+
+  test("of a batch: both calls are told as cancelled after one grace, and the turn goes on with that", async () => {
+    const { session } = await twoRunning();
+    await house.service.cancelSession(talker, session.sessionId, { scope: "batch" });
+    await house.quiet();
+    await house.clock.pass(51);
+    await house.quiet();
+    expect(resultsOf(await house.history(session.sessionId)).map(({ told, status }) => [told, status])).toEqual([["synthetic", "cancelled"], ["synthetic", "cancelled"]]);
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: "end_turn" }, usage: { modelCalls: 2 } });
+  });
+
+  test("of one call: the other one is waited for", async () => {
+    const { w1, session, ids } = await twoRunning();
+    await house.service.cancelSession(talker, session.sessionId, { scope: "call", callId: ids[0]?.callId ?? "" });
+    await house.quiet();
+    await house.clock.pass(51);
+    await house.quiet();
+    expect((await house.session(session.sessionId)).state).toBe("awaiting_tool");
+    expect(w1.sent.flatMap((message) => (message.type === "cancel" ? [message.callId] : []))).toEqual([ids[0]?.callId]);
+    const { callId, fence } = ids[1] ?? { callId: "", fence: 0 };
+    w1.say({ type: "result", callId, fence, status: "succeeded", outputJson: '"two"', usage: { durationMs: 3 } });
+    await house.quiet();
+    expect(resultsOf(await house.history(session.sessionId)).map(({ told, status }) => [told, status])).toEqual([["synthetic", "cancelled"], ["row", "succeeded"]]);
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: "end_turn" } });
+    expect((await refusal(house.service.cancelSession(talker, session.sessionId, { scope: "call", callId: "exec_1" }))).code).toBe("execution_not_found");
+  });
+
+  test("the turn's time runs out while calls run: they are cancelled, and the turn halts", async () => {
+    const { session } = await twoRunning({ limits: { ...limits, wallClockMsMax: 8_000 } });
+    await house.clock.pass(8_000);
+    await house.quiet();
+    await house.clock.pass(51);
+    await house.quiet();
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: "limit_wall_clock" }, usage: { modelCalls: 1 } });
+  });
+
   test("of the session ends it, its open approval included; later words are refused", async () => {
     house = await Sessions.withScript([{ calls: [call({ amount: 1_500 })] }]);
     await house.policy({ name: "large", when: "args.amount > 1000.0", then: ask("finance") });
@@ -253,6 +303,36 @@ describe("limits", () => {
       await house.quiet();
     }
   }
+
+  test("the time in which people are waited for is nobody's time", async () => {
+    house = await Sessions.withScript([{ calls: [call({ amount: 1_500 })] }, { text: "paid" }], { limits: { ...limits, wallClockMsMax: 8_000 } });
+    await house.policy({ name: "large", when: "args.amount > 1000.0", then: ask("finance") });
+    const w1 = house.worker("w1", { tools: { pay: 10 } });
+    const { session } = await house.start("pay");
+    await house.quiet();
+    await house.pass(3_600_000);
+    w1.say({ type: "heartbeat", inFlight: [], load: 0 });
+    const [approval] = (await house.ledger.listApprovals({ tenant: "acme" }, 10)).items;
+    await decide(voter("fay", "finance"), approval, { decision: "approve" });
+    await house.quiet();
+    finish(w1, '"receipt"');
+    await house.quiet();
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: "end_turn" } });
+  });
+
+  test.each([
+    ["tokens", { tokensMax: 10 }],
+    ["tool_calls", { toolCallsMax: 1 }],
+  ] as const)("of %s halts, and every call has its result", async (name, change) => {
+    house = await Sessions.withScript(loop.map((completion) => ({ ...completion, usage: { input_tokens: 6, output_tokens: 2 } })), { limits: { ...limits, ...change } });
+    const w1 = house.worker("w1", { tools: { pay: 10 } });
+    const { session } = await house.start("loop");
+    await house.quiet();
+    await work(w1, 1);
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: `limit_${name}` } });
+    const history = await house.history(session.sessionId);
+    expect(history.filter(({ type }) => type === "results")).toHaveLength(history.filter(({ type }) => type === "assistant").length);
+  });
 
   test("of steps halts, with a history that can be gone on with", async () => {
     house = await Sessions.withScript(loop, { limits: { ...limits, stepsMax: 2 } });

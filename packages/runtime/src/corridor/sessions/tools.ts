@@ -68,6 +68,7 @@ export class BatchRun {
   #stop: SessionReason | null = null;
   #activeMs = 0;
   #activeSince: number;
+  #timeUsedUp = false;
 
   private constructor(host: BatchHost, request: RunToolsRequest) {
     const { ports, session, agent } = host;
@@ -330,11 +331,16 @@ export class BatchRun {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     const tickAt = this.#batch.tickAt;
-    const ms = Math.min(tickAt === null ? Number.POSITIVE_INFINITY : tickAt - clock.now(), waiting ? Number.POSITIVE_INFINITY : this.#request.activeMsLeft - this.#active());
-    const overtime = tickAt === null && !waiting;
+    // Once its time was used up the batch has been cancelled: that is not done again.
+    const timed = tickAt === null && !waiting && !this.#timeUsedUp;
+    const never = Number.POSITIVE_INFINITY;
+    const ms = tickAt !== null ? tickAt - clock.now() : timed ? this.#request.activeMsLeft - this.#active() : never;
     const takeBack = Number.isFinite(ms)
       ? clock.after(Math.min(Math.max(0, ms), timerMsMax), () => {
-          if (overtime && this.#active() >= this.#request.activeMsLeft) this.#push({ type: "cancel", scope: { scope: "batch" }, at: clock.now() });
+          if (timed && this.#active() >= this.#request.activeMsLeft) {
+            this.#timeUsedUp = true;
+            this.#push({ type: "cancel", scope: { scope: "batch" }, at: clock.now() });
+          }
           resolve();
         })
       : (): void => {};
