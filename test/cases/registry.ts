@@ -2,6 +2,7 @@
 import { agentCases } from "./agents.ts";
 import { batchCases } from "./batches.ts";
 import { outageCases } from "./outages.ts";
+import { reportCases } from "./reports.ts";
 import { turnCases } from "./turns.ts";
 
 /** A file, and a part of the title of the test in it. */
@@ -196,4 +197,5 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   ...turnCases,
   ...batchCases,
   ...agentCases,
+  ...reportCases,
 };

@@ -173,3 +173,15 @@ test("IDM-09: after a kill -9 between reserve and run, the same key resumes the 
   expect([end.status, end.body.execution_id, end.body.output]).toEqual([200, reserved.body.execution_id, { done: 1 }]);
   expect(gates.entriesOf(reserved.body.execution_id)).toHaveLength(1);
 });
+
+test("report 189: a hundred calls at once are all in the ledger, each once, and so is what it says of them", async () => {
+  const entries = gates.entries.length;
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => admin.invoke({ tool: "count", input: { n } })));
+  expect(answers.map(({ status, body }) => [status, body.status])).toEqual(Array.from({ length: 100 }, () => [200, "succeeded"]));
+  const ids = answers.map(({ body }) => body.execution_id ?? "");
+  expect([new Set(ids).size, gates.entries.length - entries]).toEqual([100, 100]);
+  const records = await Promise.all(ids.map((id) => admin.call(id)));
+  expect(records.map(({ status, attempts }) => [status, attempts?.length])).toEqual(Array.from({ length: 100 }, () => ["succeeded", 1]));
+  const { code, out } = await stack.cli(["audit", "verify", "--json"]);
+  expect([code, JSON.parse(out)]).toMatchObject([0, { ok: true }]);
+});
