@@ -1,5 +1,6 @@
 // Which tests stand for which cases of the specification and which reports of others: id → files and parts of titles.
 import { agentCases } from "./agents.ts";
+import { agentSessionCases } from "./agent-sessions.ts";
 import { batchCases } from "./batches.ts";
 import { outageCases } from "./outages.ts";
 import { reportCases } from "./reports.ts";
@@ -197,5 +198,6 @@ export const cases: Readonly<Record<string, readonly Place[]>> = {
   ...turnCases,
   ...batchCases,
   ...agentCases,
+  ...agentSessionCases,
   ...reportCases,
 };

@@ -39,6 +39,7 @@ async function run(socket: Socket, cwd: string, values: readonly string[], args:
     stderr: { write: (text) => tell("e", text) },
     readStdin: async () => "",
     onStdinEnd: () => undefined,
+    openConsole: async () => undefined,
     env: Object.fromEntries(variables.map((name, index) => [name, values[index] ?? ""])),
     cwd,
     isTTY: false,

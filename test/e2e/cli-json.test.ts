@@ -1,5 +1,6 @@
 // What every command prints with `--json`, against a real runtime: names and types of all fields are pinned in test/pins/cli-json.json.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
@@ -32,9 +33,11 @@ const otherwise: Readonly<Record<string, string>> = {
   "keys reset": "wants a stopped runtime; compared in administration.test.ts",
   completion: "prints a script",
   help: "prints text",
+  chat: "its lines are the stream's; compared in chat.test.ts",
 };
 
 const gates = createGates();
+const models = mkdtempSync(join(tmpdir(), "signalbox-models-"));
 /** All that was printed, by the name of its pin. */
 const seen: Record<string, Shape> = {};
 const commandsRun = new Set<string>();
@@ -42,7 +45,10 @@ let stack: Stack;
 let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  stack = await startStack({ args: ["--allow-private-webhooks"] });
+  const call = { tool: "pay", input: {} };
+  writeFileSync(join(models, "turns.yaml"), stringify({ scripts: { turns: { branches: [{ completions: [{ text: "I pay.", calls: [call] }, { text: "Paid." }] }] } } }));
+  writeFileSync(join(models, "models.yaml"), stringify({ providers: { scripted: { type: "scripted", file: "turns.yaml" } } }));
+  stack = await startStack({ args: ["--allow-private-webhooks", "--models", join(models, "models.yaml")] });
   const keys = JSON.parse(readFileSync(join(stack.dataDir, "client.json"), "utf8")) as { platform_key: string };
   env = { SIGNALBOX_URL: stack.url(), SIGNALBOX_KEY: stack.adminKey, SIGNALBOX_PLATFORM_KEY: keys.platform_key };
   mkdirSync(join(stack.folder, "policies"));
@@ -64,6 +70,7 @@ afterAll(async () => {
   if (updating) writeFileSync(pinsFile, `${JSON.stringify(seen, null, 2)}\n`);
   gates.open("stuck");
   await finish(stack, gates);
+  rmSync(models, { recursive: true, force: true });
 });
 
 const advice =
@@ -144,6 +151,20 @@ describe("what each command prints", () => {
     await json("tools disable", "hello.greet", "--project", "default");
     await json("tools projects");
     await json("tools enable", "hello.greet", "--project", "default");
+  });
+
+  test("sessions", async () => {
+    await stack.admin.put("/v1/agents", agentDocument("clerk", "1.0.0", { tools: [{ tool: "pay@1.0.0" }] }));
+    await stack.admin.post("/v1/agents/clerk/deploy", { version: "1.0.0" });
+    const { session_id: id = "" } = await json("sessions start", "clerk", "--message", "pay");
+    await json("sessions send", id, "pay again");
+    await json("sessions list");
+    await json("sessions show", id);
+    await json("sessions events", id);
+    await json("sessions inspect", id);
+    await json("sessions cancel", id);
+    await json("sessions complete", id);
+    await json("sessions list", "--status", "completed");
   });
 
   test("agents", async () => {

@@ -1,5 +1,6 @@
 // Runs the command line in this process, with a terminal and an environment that a test makes up.
 import type { ExitCode } from "../../packages/runtime/src/cli/exit-codes.ts";
+import type { Console } from "../../packages/runtime/src/cli/console.ts";
 import type { Compose, Io } from "../../packages/runtime/src/cli/io.ts";
 import type { CommandTree } from "../../packages/runtime/src/cli/command-tree.ts";
 import { commandTree, runCli } from "../../packages/runtime/src/cli/program.ts";
@@ -16,6 +17,10 @@ export interface Surroundings {
   readonly columns?: number;
   readonly rows?: number;
   readonly compose?: Partial<Compose>;
+  /** Else it is always the same. */
+  readonly newId?: () => string;
+  /** The keyboard; absent: nobody sits there. */
+  readonly console?: Console;
   readonly progressAfterMs?: number;
   readonly completeMsMax?: number;
   /** Called with everything that stderr has got so far. */
@@ -52,13 +57,14 @@ function ioFor(
     stderr: { write: write.err },
     readStdin: async () => around.stdin ?? "",
     onStdinEnd: () => undefined,
+    openConsole: async () => around.console,
     env: around.env ?? {},
     cwd: around.cwd ?? "/",
     isTTY: around.isTTY ?? false,
     errIsTTY: around.errIsTTY ?? false,
     size: () => (around.columns === undefined ? undefined : { columns: around.columns, rows: around.rows ?? 24 }),
     now: () => presentMs,
-    newId: () => "0123",
+    newId: around.newId ?? (() => "0123"),
     onStop(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

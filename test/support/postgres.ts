@@ -1,13 +1,13 @@
 // A real PostgreSQL server for tests: made in a folder of its own, with a fresh database for each case, and gone when the test is.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { openStore } from "../../packages/runtime/src/adapters/postgres/open.ts";
 import { hmacWith } from "../../packages/runtime/src/adapters/sqlite/audit-key.ts";
+import { freePort } from "./free-port.ts";
 
 const debianPackage = "postgresql";
 const versionMin = 15;
@@ -54,13 +54,6 @@ function killed(pid: number): void {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 // Its own stdin is open for as long as the test's process lives, however that ends: then the server goes, and its folder.
 const guardScript = `

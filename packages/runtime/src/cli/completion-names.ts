@@ -1,5 +1,5 @@
 // Asks a runtime for the values that an unfinished command line may go on with.
-import type { AskOptions, Client, Execution, ExecutionStatus } from "@signalbox/client";
+import type { AskOptions, Client, Execution, ExecutionStatus, SessionState } from "@signalbox/client";
 import type { Candidate, KnownName, Sought } from "./completion-words.ts";
 
 /** More than this nobody looks through; whoever has more types another letter. */
@@ -25,13 +25,17 @@ const sources: Readonly<Record<KnownName, Names>> = {
   },
   from: (client, { before: [agent = ""] }, how) => agentVersions(client, agent, how),
   to: (client, { before: [agent = ""] }, how) => agentVersions(client, agent, how),
-  version(client, { path, before: [first = ""] }, how) {
-    if (path[0] === "policies") return policyVersions(client, first, how);
-    return path[0] === "agents" ? agentVersions(client, first, how) : versions(client, first, how);
+  version(client, { path: [command = ""], before: [first = ""] }, how) {
+    if (command === "policies") return policyVersions(client, first, how);
+    return ["agents", "chat", "sessions"].includes(command) ? agentVersions(client, first, how) : versions(client, first, how);
   },
   async *"execution-id"(client, { path }, how) {
     for await (const call of callsFor(path.at(-1) ?? "", client, how))
       yield { value: call.execution_id, description: `${call.tool} ${call.status}` };
+  },
+  async *"session-id"(client, { path }, how) {
+    for await (const { session_id: value, agent, status } of client.sessions.list(page, how))
+      if (isSought(path.at(-1) ?? "", status)) yield { value, description: `${agent} ${status}` };
   },
   async *"approval-id"(client, { path }, how) {
     const pending = path.at(-1) === "show" ? {} : { status: "pending" as const };
@@ -61,6 +65,11 @@ const sources: Readonly<Record<KnownName, Names>> = {
     for await (const { principal: value } of client.keys.list(page, how)) yield { value, description: "" };
   },
 };
+
+/** What is talked to or stopped has not ended; anything can be looked at. */
+function isSought(command: string, status: SessionState): boolean {
+  return !["chat", "send", "cancel", "complete"].includes(command) || !["completed", "failed", "cancelled"].includes(status);
+}
 
 async function* versions(client: Client, tool: string, how: AskOptions): AsyncIterable<Candidate> {
   if (tool === "" || tool.includes("@")) return;

@@ -42,6 +42,7 @@ const known = [
   "to",
   "version",
   "execution-id",
+  "session-id",
   "approval-id",
   "policy",
   "name",

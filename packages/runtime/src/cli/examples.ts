@@ -13,6 +13,25 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "signalbox run report.build --follow",
     "signalbox run code.run --file data/orders.csv --input @program.json --timeout 5s",
   ],
+  chat: [
+    "signalbox chat support",
+    "signalbox chat --session sess_01M8…",
+    "signalbox chat support --message 'where is my order?' --json",
+  ],
+  sessions: [
+    "signalbox sessions start support --message 'where is my order?' --wait 30s",
+    "signalbox sessions list --status awaiting_input --agent support",
+    "signalbox sessions inspect sess_01M8…",
+  ],
+  "sessions start": [
+    "signalbox sessions start support --message 'where is my order?' --detach",
+    "signalbox sessions start support --message @letter.txt --deadline 1h",
+  ],
+  "sessions cancel": [
+    "signalbox sessions cancel sess_01M8… --reason 'the customer has rung up'",
+    "signalbox sessions cancel sess_01M8… --call exec_01M8…",
+  ],
+  "sessions events": ["signalbox sessions events sess_01M8… --follow --after 12"],
   tools: ["signalbox tools list", "signalbox tools show hello.greet", "signalbox tools register tools"],
   "tools list": ["signalbox tools list --label tier=1", "signalbox tools list --json"],
   "tools register": ["signalbox tools register tools/hello", "signalbox tools register tools --no-activate"],

@@ -4,6 +4,7 @@
 export const groups: Readonly<Record<string, readonly string[]>> = {
   "Begin:": ["dev", "serve", "init", "validate", "doctor", "worker"],
   "Calls:": ["run", "calls", "approvals", "files"],
+  "Sessions:": ["chat", "sessions"],
   "What may run:": ["tools", "agents", "policies", "freeze", "unfreeze", "limits"],
   "Who may ask:": ["tenants", "projects", "keys", "grants"],
   "What goes on:": ["status", "workers", "usage", "audit", "webhooks", "ledger"],

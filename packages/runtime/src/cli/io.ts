@@ -4,6 +4,7 @@ import type { Backends, BoxWorker, BoxWorkerOptions } from "../boxes/worker.ts";
 import type { Probe, SandboxBackend } from "../sandbox/types.ts";
 import type { LedgerExport, LedgerImport, LedgerPlace, MoveOptions } from "../adapters/transfer/move.ts";
 import type { Upgrade } from "../adapters/transfer/upgrade.ts";
+import type { Console } from "./console.ts";
 import type { AuditVerdict } from "../ledger/audit.ts";
 
 export interface Sink {
@@ -17,6 +18,8 @@ export interface Io {
   readonly readStdin: () => Promise<string>;
   /** Calls back when standard input ends; waiting for that does not keep the process. */
   readonly onStdinEnd: (listener: () => void) => void;
+  /** The keyboard of whoever sits at the terminal; undefined where standard input or output is none. */
+  readonly openConsole: () => Promise<Console | undefined>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** True when people look at stdout. */

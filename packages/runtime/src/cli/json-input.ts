@@ -1,4 +1,4 @@
-// Takes JSON from the command line: as it is, from a file, or from standard input.
+// Takes JSON and longer text from the command line: as it is, from a file, or from standard input.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CliError } from "./failure.ts";
@@ -18,6 +18,13 @@ export async function readJsonText(io: Io, flag: string, value: string): Promise
       ? "correct the text"
       : `quote it for the shell: ${flag} '{"name":"Ada"}'; a file is ${flag} @file.json`;
   throw new CliError(`${flag}: ${parsed.problem.message}`, { next: hint });
+}
+
+/** Words: as they are, from a `@file` or from `-`, without the line feed at their end. */
+export async function readText(io: Io, flag: string, value: string): Promise<string> {
+  const text = (await rawText(io, flag, value)).replace(/\r?\n$/, "");
+  if (text.trim() === "") throw new CliError(`${flag} is empty`, { next: "give it some words" });
+  return text;
 }
 
 async function rawText(io: Io, flag: string, value: string): Promise<string> {

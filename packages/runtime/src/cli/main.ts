@@ -12,6 +12,10 @@ const io: Io = {
     process.stdin.resume().once("end", listener).once("error", listener);
     if (process.stdin instanceof Socket) process.stdin.unref();
   },
+  async openConsole() {
+    if (process.stdin.isTTY !== true || process.stdout.isTTY !== true) return undefined;
+    return (await import("./console.ts")).openConsole(process.stdin, process.stdout);
+  },
   env: process.env,
   cwd: process.cwd(),
   isTTY: process.stdout.isTTY === true,

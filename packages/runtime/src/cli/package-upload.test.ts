@@ -32,6 +32,7 @@ async function run(
     stderr: { write: (more) => (text.err += more) },
     readStdin: async () => "",
     onStdinEnd: () => undefined,
+    openConsole: async () => undefined,
     env: { SIGNALBOX_URL: url, SIGNALBOX_KEY: "sbk_1" },
     cwd: at,
     isTTY: false,

@@ -194,7 +194,7 @@ test.each([
   [["rnu"], "(Did you mean run?)", "signalbox --help"],
   [["calls", "lst"], "(Did you mean list?)", "signalbox calls --help"],
   [["run", "a", "--inptu", "{}"], "(Did you mean --input?)", "signalbox run --help"],
-  [["cancel", "exec_1"], "(Did you mean signalbox calls cancel?)", "signalbox --help"],
+  [["cancel", "exec_1"], "(Did you mean one of signalbox calls cancel, signalbox sessions cancel?)", "signalbox --help"],
   [
     ["--url", "http://127.0.0.1:8080", "status"],
     "(Options of a command stand behind it: signalbox … --url)",

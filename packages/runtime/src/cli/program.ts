@@ -4,6 +4,7 @@ import { addAgents } from "./commands/agents.ts";
 import { addApprovals } from "./commands/approvals.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addCalls } from "./commands/calls.ts";
+import { addChat } from "./commands/chat.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDev } from "./commands/dev.ts";
 import { addServe } from "./commands/serve.ts";
@@ -18,6 +19,7 @@ import { addLimits } from "./commands/limits.ts";
 import { addPolicies } from "./commands/policies.ts";
 import { addProjects } from "./commands/projects.ts";
 import { addRun } from "./commands/run.ts";
+import { addSessions } from "./commands/sessions.ts";
 import { addStatus } from "./commands/status.ts";
 import { addTenants } from "./commands/tenants.ts";
 import { addTools } from "./commands/tools.ts";
@@ -98,6 +100,8 @@ function buildProgram(io: Io, result: Result, json: boolean): Command {
     addCalls,
     addApprovals,
     addFiles,
+    addChat,
+    addSessions,
     addTools,
     addAgents,
     addPolicies,

@@ -90,7 +90,7 @@ function tellVote(session: OnlineSession, word: Word, answer: WithArgsText<VoteA
 }
 
 /** `approved: 1 of 2`, or `approved, the call is queued`. */
-function voteText(word: Word, answer: VoteAnswer): string {
+export function voteText(word: Word, answer: VoteAnswer): string {
   if (answer.said === "stored_outcome") return withAfter(`it was closed before: ${endText(answer)}`, answer);
   const before = answer.said === "repeated" ? " (you had said so before)" : "";
   if (answer.status === "pending") return `${word}: ${progressWords(answer)}${before}`;
