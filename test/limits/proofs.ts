@@ -302,6 +302,11 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     ledgerRetryMs: [deliverer, "is asked again every second"],
     errorCharsMax: [retries, "its reason cut to what a list can show"],
   },
+  projectionBounds: {
+    textCharsMax: ["packages/runtime/src/session/projection.test.ts", "textCharsMax and payloadBytesMax"],
+    payloadBytesMax: ["packages/runtime/src/session/projection.test.ts", "textCharsMax and payloadBytesMax"],
+    projectionBytesMax: ["packages/runtime/src/corridor/sessions/projecting.test.ts", "projectionBytesMax: has 12 KiB"],
+  },
   hostEventBounds: {
     toldBytesPerBatchMax: ["packages/runtime/src/corridor/sessions/host-events.test.ts", "toldBytesPerBatchMax: payloads beyond 4 MiB"],
   },

@@ -2760,6 +2760,8 @@ class _ToolSpecRequired(TypedDict):
     network_allow: List[str]
     filesystem: ToolSpecFilesystem
     events: List[str]
+    # What a session puts into the context of its calls: `projection`
+    context: List[str]
     default_policies: List[str]
     placement: ToolSpecPlacement
 

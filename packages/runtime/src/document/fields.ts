@@ -130,12 +130,12 @@ export function readBoolean(value: unknown, path: string, notes: Notes): boolean
 }
 
 /** A list without repetitions; absent = empty. */
-export function readList(
+export function readList<T extends string>(
   value: unknown,
   path: string,
   notes: Notes,
-  readItem: (item: unknown, path: string) => string | undefined,
-): readonly string[] {
+  readItem: (item: unknown, path: string) => T | undefined,
+): readonly T[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
     refuse(notes, path, `must be a list, not ${shown(value)}`);
@@ -143,7 +143,7 @@ export function readList(
   }
   if (value.length > documentBounds.listItemsMax)
     refuse(notes, path, `has more than ${documentBounds.listItemsMax} entries`);
-  const items = new Set<string>();
+  const items = new Set<T>();
   for (const [index, entry] of value.slice(0, documentBounds.listItemsMax).entries()) {
     const item = readItem(entry, under(path, index));
     if (item === undefined) continue;

@@ -23,6 +23,10 @@ export interface BreakerPolicy {
   readonly coolDownMs: number;
 }
 
+/** `projection`: what was said and emitted in the session so far. */
+export const contextParts = ["projection"] as const;
+export type ContextPart = (typeof contextParts)[number];
+
 /** The `spec` of a manifest, defaults filled in; durations in ms, sizes in bytes. */
 export interface ToolSpec {
   readonly executor: Executor;
@@ -56,6 +60,8 @@ export interface ToolSpec {
   readonly filesystem: { readonly read: readonly string[]; readonly write: readonly string[] };
   readonly env: Readonly<Record<string, string>>;
   readonly events: readonly string[];
+  /** What a session puts into the context of its calls; absent in versions from before it could be said: nothing. */
+  readonly context?: readonly ContextPart[];
   readonly defaultPolicies: readonly string[];
   readonly placement: {
     readonly match: Readonly<Record<string, string>>;

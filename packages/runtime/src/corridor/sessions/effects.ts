@@ -4,6 +4,7 @@ import type { ShownTool } from "../../session/model.ts";
 import type { CancelScope } from "../../session/batch/types.ts";
 import type { EffectEnvelope } from "../../session/effects/types.ts";
 import type { Request, Response } from "../../session/turn/types.ts";
+import type { Projected } from "../../session/projection.ts";
 import type { HistoryItem, Session } from "../../session/types.ts";
 import { storable } from "../invoke.ts";
 import { askLimit } from "./ask-limit.ts";
@@ -11,6 +12,7 @@ import { batchScope, reachesTurn, type Cancels } from "./cancels.ts";
 import { completeModel } from "./complete.ts";
 import { drainHostEvents } from "./host-events.ts";
 import type { Mind } from "./mind.ts";
+import { projectSession } from "./projecting.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { NewEvent, RowChange, SessionRow } from "./row.ts";
 import { Suspended } from "./suspended.ts";
@@ -26,6 +28,8 @@ export interface EffectHost {
   readonly leaving: AbortSignal;
   readonly agent: AgentVersion;
   readonly shown: readonly ShownTool[];
+  /** Names of tools that are given the session's projection. */
+  readonly projecting: ReadonlySet<string>;
   readonly history: readonly HistoryItem[];
   /** Spent in this effect by earlier stretches. */
   readonly spentMs: number;
@@ -66,21 +70,28 @@ async function complete(host: EffectHost, request: Of<"CompleteModel">, key: str
 }
 
 async function runTools(host: EffectHost, request: Of<"RunTools">, key: string): Promise<Performed> {
-  const { ports, row, agent, leaving, cancels, spentMs, tell } = host;
+  const { ports, row, agent, history, projecting, leaving, cancels, spentMs, tell } = host;
   const callIds = request.calls.map(({ callId }) => callId);
   const onCancel = (hear: (scope: CancelScope, at: number) => void): void =>
     cancels.during((entry, at) => {
       const scope = batchScope(entry, callIds);
       if (scope !== undefined) hear(scope, at);
     });
+  const projected = once(() => projectSession(ports.ledger, row.session.tenant, history));
+  const projectionFor = async (tool: string | null): Promise<readonly Projected[] | undefined> => (tool !== null && projecting.has(tool) ? projected() : undefined);
   const left = { ...request, activeMsLeft: Math.max(0, request.activeMsLeft - spentMs) };
-  const { results, settled, cancelled, stop, activeMs } = await BatchRun.run({ ports, session: row.session, agent, tell, onCancel, leaving }, left);
+  const { results, settled, cancelled, stop, activeMs } = await BatchRun.run({ ports, session: row.session, agent, tell, onCancel, projectionFor, leaving }, left);
   // In the unit of the completion: whoever redrives the batch before it tells them for the first time.
   const { refs, events } = await drainHostEvents(ports, row.session, { step: request.step, key }, { results, settled });
   const emitted = refs.length === 0 ? {} : { hostEvents: refs };
   const response = { type: "ToolsRan", id: request.id, results, settled, ...emitted, spentMs: Math.round(activeMs) + spentMs, cancelled: stop === null ? cancelled : null, stop } as const;
   const usage = await usageWithChildren({ ports, session: row.session, agent }, callIds);
   return { response, change: { events, progress: { usage } } };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }
 
 /** Where a turn is safely down, and what people said meanwhile is heard. */

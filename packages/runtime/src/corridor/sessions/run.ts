@@ -199,7 +199,7 @@ export class SessionRun {
         this.#tellingFailed ??= error instanceof Error ? error : new Error(String(error));
       });
     };
-    return { ports, row, cancels, wishes, leaving, agent: mind.agent, shown: mind.surface.shown, history, spentMs: kept.spentMs, tell };
+    return { ports, row, cancels, wishes, leaving, agent: mind.agent, shown: mind.surface.shown, projecting: mind.surface.projecting, history, spentMs: kept.spentMs, tell };
   }
 
   /** All that changes with a response: history, events, the machine's snapshot, what was used, and where the session stands now. */

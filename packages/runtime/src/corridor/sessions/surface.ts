@@ -11,6 +11,8 @@ export interface Surface {
   readonly bound: readonly BoundTool[];
   /** Without those whose version is not there. */
   readonly shown: readonly ShownTool[];
+  /** Names of tools whose manifests ask for the session's projection. */
+  readonly projecting: ReadonlySet<string>;
 }
 
 export async function surfaceOf(ledger: Pick<Ledger, "toolVersion">, agent: AgentVersion): Promise<Surface> {
@@ -20,7 +22,8 @@ export async function surfaceOf(ledger: Pick<Ledger, "toolVersion">, agent: Agen
     const version = versions[at];
     return version === undefined || version.status === "quarantined" ? [] : [shownTool(binding, version)];
   });
-  return { bound, shown };
+  const projecting = agent.spec.tools.flatMap(({ tool }, at) => (versions[at]?.spec.context?.includes("projection") === true ? [tool] : []));
+  return { bound, shown, projecting: new Set(projecting) };
 }
 
 async function versionOf(ledger: Pick<Ledger, "toolVersion">, tenant: string, { tool, version }: ToolBinding): Promise<ToolVersion | undefined> {

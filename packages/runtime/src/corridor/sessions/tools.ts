@@ -7,12 +7,14 @@ import { Batch } from "../../session/batch/batch.ts";
 import { cancelledResult } from "../../session/turn/told.ts";
 import type { BatchEvent, BatchOutcome, CancelScope, KnownCall } from "../../session/batch/types.ts";
 import type { PreparedCall, Request } from "../../session/turn/types.ts";
+import type { Projected } from "../../session/projection.ts";
 import type { Session, SessionEvent, SessionReason, ToldResult } from "../../session/types.ts";
 import type { Asked } from "../../tenancy/types.ts";
 import { waitKey } from "../driver.ts";
 import { invokeFrom, storable } from "../invoke.ts";
 import { waitAtMost } from "../waiters.ts";
 import { sessionTimes, type SessionPorts } from "./ports.ts";
+import { contextWith } from "./projecting.ts";
 import type { NewEvent } from "./row.ts";
 import { Suspended } from "./suspended.ts";
 import { toldOfRefusal, toldOfRow } from "./told.ts";
@@ -28,6 +30,8 @@ export interface BatchHost {
   tell(events: readonly NewEvent[]): void;
   /** Cancels that concern this batch are told to `hear`, those that came before too. */
   onCancel(hear: (scope: CancelScope, at: number) => void): void;
+  /** What a tool of this name is given of the session; undefined: it did not ask. @throws SignalboxError ledger_unavailable */
+  projectionFor(tool: string | null): Promise<readonly Projected[] | undefined>;
   /** Aborts when this replica lets go of the session. */
   readonly leaving: AbortSignal;
 }
@@ -178,7 +182,8 @@ export class BatchRun {
     try {
       const { index, callId } = call;
       const origin = { callId, sessionId: session.sessionId, turn, step: this.#request.step, index, agent, cancelled: () => this.#stopped.has(index) };
-      await invokeFrom(ports, this.#caller, requestOf(call, session, agent, ports.clock.now()), origin);
+      const projected = await this.#host.projectionFor(call.tool);
+      await invokeFrom(ports, this.#caller, requestOf({ call, session, agent, projected }, ports.clock.now()), origin);
       if (this.#stopped.has(index)) this.#stopCall(call);
       this.#watch(call);
     } catch (error) {
@@ -371,15 +376,23 @@ function askedFor({ clock, chance }: SessionPorts, { tenant, project, principal,
   return { principal: { tenant, project, name: principal, keyId, scopes: new Set(), roles: [] }, requestId: makeId("req", clock.now(), chance.bytes(10)) };
 }
 
-function requestOf(call: PreparedCall, session: Session, agent: AgentVersion, now: number): Parameters<typeof invokeFrom>[2] {
+interface Submitted {
+  readonly call: PreparedCall;
+  readonly session: Session;
+  readonly agent: AgentVersion;
+  readonly projected: readonly Projected[] | undefined;
+}
+
+function requestOf({ call, session, agent, projected }: Submitted, now: number): Parameters<typeof invokeFrom>[2] {
   const { context = {} } = JSON.parse(session.contextJson) as { readonly context?: Readonly<Record<string, unknown>> };
   const parsed = parseJson(call.argsJson ?? "{}", { depthMax: limits.jsonDepthMax, numbers: "finite", duplicateKeys: "refuse", at: [] });
+  const place = { ...context, agent: agent.agent, agent_version: agent.version, session_id: session.sessionId };
   return {
     tool: call.tool ?? "",
     version: call.version ?? "",
     project: session.project,
     input: parsed.ok ? parsed.value : {},
-    context: { ...context, agent: agent.agent, agent_version: agent.version, session_id: session.sessionId },
+    context: projected === undefined ? place : contextWith(place, projected),
     mode: "async",
     ...(session.deadlineAt === null ? {} : { deadlineMs: Math.max(1, session.deadlineAt - now) }),
   };

@@ -48,6 +48,9 @@ export function crossCheck(spec: ToolSpec, given: unknown, path: string, notes: 
     warn(notes, `${path}.input`, "does not describe an object; models and MCP clients can only send objects");
   }
   if (spec.executor.type === "agent") refuseForAgent(spec, path, notes);
+  if ((spec.context ?? []).length > 0 && spec.cacheTtlMs > 0) {
+    refuse(notes, `${path}.cache`, "keeps answers by their input, and this tool's depend on its session too", "leave out cache or context");
+  }
   if (spec.executor.type === "worker") warnOfUnkept(spec, path, notes);
   if (spec.executor.type === "sandbox") refuseTooMuchForBox(spec, path, notes);
 }

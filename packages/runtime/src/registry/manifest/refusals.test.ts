@@ -323,6 +323,16 @@ describe("every wrong field is named", () => {
       'spec.events[0]: "a b" is not valid here (letters and digits, with . _ - inside, like invoice.created)',
     ],
     [
+      "something unknown of the context",
+      { spec: { context: ["history"] } },
+      'spec.context[0]: must be one of projection, not "history"',
+    ],
+    [
+      "answers that are kept by their input and depend on the session",
+      { spec: { side_effect_class: "read_only", context: ["projection"], pure: true, cache: { ttl: "1m" } } },
+      "spec.cache: keeps answers by their input, and this tool's depend on its session too (leave out cache or context)",
+    ],
+    [
       "an inline policy",
       { spec: { default_policies: [{ kind: "Policy" }] } },
       "spec.default_policies[0]: is a policy written in place (publish the policy and write its name or name@version here)",

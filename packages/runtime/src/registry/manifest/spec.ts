@@ -14,7 +14,7 @@ import {
 } from "../../document/fields.ts";
 import { isRecord, refuse, under, type Notes } from "../../document/problems.ts";
 import { bounds } from "../bounds.ts";
-import type { BreakerPolicy, ToolSpec } from "../types.ts";
+import { contextParts, type BreakerPolicy, type ToolSpec } from "../types.ts";
 import { readExecutor } from "./executor.ts";
 import { readLimits } from "./limits.ts";
 import * as rules from "./rules.ts";
@@ -40,6 +40,7 @@ const specKeys = [
   "filesystem",
   "env",
   "events",
+  "context",
   "default_policies",
   "placement",
   "integrity",
@@ -89,6 +90,7 @@ export function readSpec(value: unknown, path: string, notes: Notes, files: File
     ...readReach(fields, path, notes),
     env: readTextMap(field(fields, "env"), at("env"), rules.envName, rules.envText, notes),
     events: texts("events", rules.eventType),
+    context: readList(field(fields, "context"), at("context"), notes, (item, here) => readChoice<"projection">(item, here, contextParts, notes)),
     defaultPolicies: readList(field(fields, "default_policies"), at("default_policies"), notes, (item, here) =>
       readPolicy(item, here, notes),
     ),

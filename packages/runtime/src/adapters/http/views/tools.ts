@@ -66,6 +66,7 @@ function specView(spec: ToolSpec): Record<string, unknown> {
     network_allow: spec.networkAllow,
     filesystem: spec.filesystem,
     events: spec.events,
+    context: spec.context ?? [],
     default_policies: spec.defaultPolicies,
     placement: spec.placement,
   };

@@ -73,6 +73,7 @@ const spec = z
     network_allow: texts,
     filesystem: z.strictObject({ read: texts, write: texts }),
     events: texts,
+    context: texts.describe("What a session puts into the context of its calls: `projection`"),
     default_policies: texts,
     placement: z.strictObject({ match: labels, prefer: labels }),
   })
