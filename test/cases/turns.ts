@@ -21,6 +21,7 @@ export const turnCases: Readonly<Record<string, readonly Place[]>> = {
     [steps, "A13: for people who are asked about a limit"],
   ],
   A16: [[steps, "A16: a message at the last checkpoint goes on in the same turn"]],
+  E13: [["packages/runtime/src/corridor/sessions/host-events.test.ts", "E13: are told when the batch is over"]],
   "turn wrong id": [[steps, "a wrong id is ignored"]],
   "turn wrong type": [[steps, "a wrong type is ignored"]],
   "turn after Done": [[steps, "after Done every response is"]],

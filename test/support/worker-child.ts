@@ -55,7 +55,8 @@ function block(gate: string): void {
   while (!existsSync(join(config.folder, `open-${gate}`))) Atomics.wait(nobody, 0, 0, 20);
 }
 
-async function hold({ gate }: { readonly gate: string }, ctx: ToolContext): Promise<unknown> {
+/** @param emit types of events that it emits first, each with the number of its attempt */
+async function hold({ gate, emit = [] }: { readonly gate: string; readonly emit?: readonly string[] }, ctx: ToolContext): Promise<unknown> {
   const { callId, attempt } = ctx;
   const { fence } = ctx.invoke;
   ctx.signal.addEventListener("abort", () => {
@@ -67,6 +68,7 @@ async function hold({ gate }: { readonly gate: string }, ctx: ToolContext): Prom
       reason: String((ctx.signal.reason as { reason: string }).reason),
     });
   });
+  for (const type of emit) ctx.emit(type, { attempt });
   say({ said: "entered", gate, callId, attempt, fence });
   if (config.blocking === true) block(gate);
   else await gateOf(gate).promise;

@@ -39,6 +39,20 @@ test("seconds stand in buckets from half a millisecond to half a minute", async 
   expect(lines.filter((line) => line.includes("_bucket"))).toHaveLength(23);
 });
 
+test("completions of models stand in buckets up to ten minutes, and are described", async () => {
+  const meters = otelMeters();
+  meters.observe("model_completion_seconds", 45, { provider: "scripted" });
+  meters.count("model_completions_total", { provider: "scripted", outcome: "end_turn" });
+  meters.count("session_turns_total", { end: "end_turn" });
+  const text = await meters.text();
+  const lines = linesOf(text, "model_completion_seconds_bucket");
+  expect(lines).toContain('model_completion_seconds_bucket{provider="scripted",le="30"} 0');
+  expect(lines).toContain('model_completion_seconds_bucket{provider="scripted",le="60"} 1');
+  expect(lines).toContain('model_completion_seconds_bucket{provider="scripted",le="600"} 1');
+  expect(text).toContain("# HELP session_turns_total Turns of sessions that ended, by the code of their end\n");
+  expect(text).toContain("# HELP model_completions_total Answers of models, by provider and how they ended\n");
+});
+
 test("batch sizes stand in powers of two", async () => {
   const meters = otelMeters();
   meters.observe("ledger_batch_size", 3);

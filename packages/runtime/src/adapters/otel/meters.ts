@@ -13,6 +13,8 @@ class PullReader extends MetricReader {
 const secondsBounds = [
   0.0005, 0.001, 0.0015, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
+/** A completion takes from a fraction of a second to minutes. */
+const completionBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 const descriptions: Readonly<Record<string, string>> = {
@@ -30,6 +32,9 @@ const descriptions: Readonly<Record<string, string>> = {
   approval_wait_seconds: "From the opening of an approval to its close, by outcome",
   integrity_violations_total: "Tools that a worker offered and may not run",
   webhook_deliveries_total: "Attempts to deliver to webhooks, by outcome",
+  session_turns_total: "Turns of sessions that ended, by the code of their end",
+  model_completions_total: "Answers of models, by provider and how they ended",
+  model_completion_seconds: "Time from a request to a model to the end of its answer, by provider",
   ledger_commits_total: "Durable commits",
   ledger_commit_seconds: "Time of one durable commit",
   ledger_batch_size: "Units in one durable commit",
@@ -60,7 +65,8 @@ export function otelMeters(): Meters {
     observe(name, value, labels) {
       let histogram = histograms.get(name);
       if (histogram === undefined) {
-        const advice = name.endsWith("_seconds") ? { advice: { explicitBucketBoundaries: secondsBounds } } : {};
+        const bounds = name === "model_completion_seconds" ? completionBounds : secondsBounds;
+        const advice = name.endsWith("_seconds") ? { advice: { explicitBucketBoundaries: bounds } } : {};
         histograms.set(name, (histogram = meter.createHistogram(name, { ...about(name), ...advice })));
       }
       histogram.record(value, labels);
