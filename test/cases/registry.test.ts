@@ -23,6 +23,7 @@ const named = ["F6a", "F6b", "F7a", "F7b", "report 045", "report 047", "report 0
 const outages = [12, 14, 20, 50, 55, 56, 58, 64, 65, 176, 177, 195, 197, 199].map((one) => `report ${String(one).padStart(3, "0")}`);
 const turns = [
   ...[1, 3, 5, 6, 8, 11, 12, 13, 16].map((one) => `A${one}`),
+  "E13",
   ...["wrong id", "wrong type", "after Done", "fuzz", "replay", "every point"].map((one) => `turn ${one}`),
   ...[1, 2, 7, 16, 128, 131, 132, 133, 135].map((one) => `report ${String(one).padStart(3, "0")}`),
 ];
