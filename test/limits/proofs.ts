@@ -3,6 +3,8 @@
 /** A file, and a part of the title of the test in it. */
 export type Proof = readonly [file: string, title: string] | { readonly why: string };
 
+const followed = "packages/runtime/src/cli/chat/following.test.ts";
+const sessionBounds = "packages/runtime/src/corridor/sessions/bounds.test.ts";
 const limitRoutes = "packages/runtime/src/adapters/http/routes/limits.test.ts";
 const limitsAdmin = "packages/runtime/src/corridor/limits-admin.test.ts";
 const buckets = "packages/runtime/src/schedule/buckets.test.ts";
@@ -306,6 +308,20 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
     textCharsMax: ["packages/runtime/src/session/projection.test.ts", "textCharsMax and payloadBytesMax"],
     payloadBytesMax: ["packages/runtime/src/session/projection.test.ts", "textCharsMax and payloadBytesMax"],
     projectionBytesMax: ["packages/runtime/src/corridor/sessions/projecting.test.ts", "projectionBytesMax: has 12 KiB"],
+  },
+  sessionLimits: {
+    messageBytesMax: [sessionBounds, "messageBytesMax: a message of 256 KiB"],
+    contextBytesMax: [sessionBounds, "contextBytesMax: a context of 16 KiB"],
+    reasonCharsMax: [sessionBounds, "reasonCharsMax: a thousand characters"],
+    depthMax: ["packages/runtime/src/corridor/sessions/child.test.ts", "depthMax: five below the root"],
+    inboxWaitingMax: [sessionBounds, "inboxWaitingMax: a hundred messages"],
+    timelineItemsMax: [sessionBounds, "timelineItemsMax: of a session with more"],
+    timelineChildrenMax: [sessionBounds, "timelineChildrenMax: fifty children"],
+    deltaCharsMax: [sessionBounds, "deltaCharsMax: a reader that does not read"],
+  },
+  followingBounds: {
+    pauseMsFirst: [followed, "pauses grow to their bound"],
+    pauseMsMax: [followed, "pauses grow to their bound"],
   },
   hostEventBounds: {
     toldBytesPerBatchMax: ["packages/runtime/src/corridor/sessions/host-events.test.ts", "toldBytesPerBatchMax: payloads beyond 4 MiB"],

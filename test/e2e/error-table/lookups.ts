@@ -39,6 +39,12 @@ export const lookupCases: readonly ErrorCase[] = [
     reach: ({ admin }) => admin.delete(`/v1/grants/grant_${nobodys}`),
   },
   {
+    code: "session_not_found",
+    when: "no session has this id",
+    ...notFound,
+    reach: ({ admin }) => admin.get(`/v1/sessions/sess_${nobodys}`),
+  },
+  {
     code: "approval_not_found",
     when: "no approval has this id",
     ...notFound,

@@ -23,6 +23,5 @@ export const allCases: readonly ErrorCase[] = [...commonCases, ...extremeCases];
 
 /** Why nothing can be answered with it. A source that says it all the same fails the test of this table. */
 export const unreached: Readonly<Partial<Record<ErrorCode, string>>> = {
-  session_not_found: "sessions have no routes yet",
   worker_not_found: "no route names a worker: they are listed",
 };

@@ -913,6 +913,8 @@ export const StreamSessionRequestSchema: GenMessage<StreamSessionRequest> = /*@_
  */
 export type SessionTold = Message<"signalbox.v1.SessionTold"> & {
   /**
+   * One of these.
+   *
    * @generated from oneof signalbox.v1.SessionTold.told
    */
   told: {
