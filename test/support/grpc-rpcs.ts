@@ -7,9 +7,10 @@ import { Approvals } from "@signalbox/protocol/v1/approvals";
 import { route } from "@signalbox/protocol/v1/options";
 import { Policies } from "@signalbox/protocol/v1/policies";
 import { Registry } from "@signalbox/protocol/v1/registry";
+import { Sessions } from "@signalbox/protocol/v1/sessions";
 import { ToolRuntime } from "@signalbox/protocol/v1/tool_runtime";
 
-export const callerServices: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Agents, Admin];
+export const callerServices: readonly DescService[] = [ToolRuntime, Approvals, Policies, Registry, Agents, Sessions, Admin];
 
 export interface FoundRpc {
   readonly method: DescMethod;
