@@ -93,6 +93,18 @@ describe("an event that is dropped costs the call nothing, and its stream says w
     expect(units(hub).flat().flatMap((write) => (write.op === "put_host_event" ? [write.row.ordinal] : []))).toEqual([1, 2, 3, 4, 100]);
   });
 
+  test("of a call that has ended for us while its worker went on", () => {
+    const { hub, w1 } = running();
+    hub.say(w1, { type: "malformed", reason: "bad", lease: { callId: "c1", fence: 1 } });
+    expect(hub.call("c1").state).toBe("failed");
+    hub.say(w1, emit(1));
+    expect(dropped(hub)).toEqual(["paid: the call is not running any more"]);
+    hub.pass(1_000);
+    const ended = units(hub);
+    expect(ended).toHaveLength(1);
+    expect(ended.flatMap(eventsIn)).toEqual([]);
+  });
+
   test("under an old lease it is not heard at all", () => {
     const { hub, w1 } = running();
     hub.say(w1, emit(1, {}, 7));
