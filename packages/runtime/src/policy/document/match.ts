@@ -32,7 +32,7 @@ export function readMatch(value: unknown, path: string, notes: Notes): Match | u
     ),
     triggers: readList(field(fields, "triggers"), under(path, "triggers"), notes, (item, here) =>
       readChoice(item, here, triggers, notes),
-    ) as Match["triggers"],
+    ),
   };
   if (match.tools.length > 0 && match.triggers.some((trigger) => trigger.startsWith("limit.")))
     refuse(notes, under(path, "tools"), "names tools, but a limit of a session is no tool's", "leave tools empty");
