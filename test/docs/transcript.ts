@@ -48,7 +48,7 @@ const left = "…";
 /** Parts of a line that differ from run to run: what they look like on a page, and what may stand in their place. */
 const shapes: readonly (readonly [seen: RegExp, allowed: (seen: string) => string])[] = [
   [
-    /\b(?:exec|apr|key|grant|dec|req|wrk|inc|whk|dlv|box|sbk|whsec)_[0-9A-Za-z]*…?/y,
+    /\b(?:exec|apr|key|grant|dec|req|wrk|inc|whk|dlv|box|sess|sbk|whsec)_[0-9A-Za-z]*…?/y,
     (seen) => `${/^[a-z]+_/.exec(seen)?.[0] ?? ""}[0-9A-Za-z_=+/-]+…?`,
   ],
   [/\bsha256:[0-9a-f]+…?/y, () => "sha256:[0-9a-f]+"],
@@ -151,7 +151,7 @@ export function withRealNames(command: string, names: Names): string {
 /** What was printed, as a page shows it: long names and digests shortened. */
 export function shortened(line: string): string {
   return line
-    .replaceAll(/\b(exec|apr|key|grant|dec|req|wrk|inc|whk|box)_[0-9A-Z]{26}\b/g, "$1_01M8…")
+    .replaceAll(/\b(exec|apr|key|grant|dec|req|wrk|inc|whk|box|sess)_[0-9A-Z]{26}\b/g, "$1_01M8…")
     .replaceAll(/\b(sbk|whsec|dlv)_[0-9A-Za-z_=+/-]{12,}/g, "$1_…")
     .replaceAll(/\b(sha256:[0-9a-f]{4})[0-9a-f]{60}\b/g, "$1…")
     .replaceAll(/\b([0-9a-f]{8})[0-9a-f]{24,}\b/g, "$1…");
