@@ -5,6 +5,11 @@ const agents = "test/e2e/agents.test.ts";
 const agentManifests = "packages/runtime/src/registry/agents/manifest.test.ts";
 const publishedAgents = "packages/runtime/src/corridor/agents/agents.test.ts";
 
+const children = "packages/runtime/src/corridor/sessions/child.test.ts";
+const childEnds = "packages/runtime/src/corridor/sessions/child-ends.test.ts";
+const childIds = "packages/runtime/src/corridor/sessions/child-id.test.ts";
+const childSessions = "test/e2e/child-sessions.test.ts";
+
 export const agentCases: Readonly<Record<string, readonly Place[]>> = {
   "dispatch A1": [[agents, "A1: a version that is none"]],
   "dispatch A2": [[agents, "A2: the same tool bound twice"], [agentManifests, "A2: the same tool bound twice, or two tools under one name"]],
@@ -26,4 +31,10 @@ export const agentCases: Readonly<Record<string, readonly Place[]>> = {
   "dispatch C8": [[publishedAgents, "deprecated versions start nothing, named or deployed"]],
   "dispatch C9": [[agents, "C4–C9: diff, roll back, roll back to, deprecate, retire"]],
   "dispatch I1": [[agents, "I1: archived it stays in the list"], [publishedAgents, "I1: an archived agent starts nothing"]],
+  "dispatch J3": [[children, "J3: the orchestrator delegates, the specialist pays"]],
+  "dispatch J4": [[children, "J4: the specialist's payment waits for approval"], [childSessions, "J4: the payment below waits for a person"]],
+  "dispatch J5": [[children, "J5: a specialist that answers by itself touches no worker"], [childSessions, "J5: the agent below only talks"]],
+  "dispatch depth-2 recursion": [[children, "depth-2 recursion: each waits for the one below it"]],
+  "dispatch child id stable per call": [[childEnds, "the child is the same session, is not asked again"], [childIds, "equal calls always give the equal id"]],
+  "dispatch recovery resumes child at its stored version": [[childEnds, "keeps the version that it began with"], [children, "the one that the parent was published with, whatever is deployed since"]],
 };

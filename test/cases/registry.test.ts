@@ -35,6 +35,7 @@ const batches = [
   ...[1, 3, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 22].map((one) => `D${one}`),
 ];
 const agents = ["A1", "A2", "A3", "A4", "A5", "A6", "H1", "H2", "B2", "B3", ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((one) => `C${one}`), "I1"].map((one) => `dispatch ${one}`);
+const children = ["J3", "J4", "J5", "depth-2 recursion", "child id stable per call", "recovery resumes child at its stored version"].map((one) => `dispatch ${one}`);
 const agentSessions = ["D1", "D2", "D3", "D4", "D6", "E1", "E2", "E3", "E4", "F1", "F2", "F3", "F4", "F5", "F6a", "F6b", "F7a", "F7b", "G1", "G2", "G3"].map((one) => `dispatch ${one}`);
 const reports = [
   ...[3, 6, 15, 19, 25, 26, 27, 28, 29, 30, 35, 36, 37, 38, 41, 189].map((one) => `report ${String(one).padStart(3, "0")}`),
@@ -52,7 +53,7 @@ test("every case has a place, and nothing else has", () => {
   const ids = Object.entries(asked).flatMap(([kind, numbers]) =>
     numbers.map((one) => `${kind}${String(one).padStart(2, "0")}`),
   );
-  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst, ...turns, ...batches, ...agents, ...agentSessions, ...reports]);
+  expect(Object.keys(cases)).toEqual([...ids, ...named, ...outages, ...worst, ...turns, ...batches, ...agents, ...children, ...agentSessions, ...reports]);
 });
 
 test.each(Object.entries(cases))("%s is where it is said to be", (_id, places) => {

@@ -23,8 +23,10 @@ export class Occupancy {
     const working = Number(works(after)) - Number(works(before));
     const waiting = Number(waits(after)) - Number(waits(before));
     if (working === 0 && waiting === 0) return;
-    this.#add(place.tenant, working, waiting);
-    this.#add(projectKey(place), working, waiting);
+    // An agent's call does no work itself: its session's calls do, and could not begin beside it where one alone may work.
+    const quota = place.executor === "agent" ? 0 : working;
+    this.#add(place.tenant, quota, waiting);
+    this.#add(projectKey(place), quota, waiting);
     this.#add(toolKey(place), working, waiting);
   }
 

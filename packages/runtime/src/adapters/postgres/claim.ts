@@ -55,7 +55,7 @@ const knownSql = `
 
 /** At work is what a worker has, and what a replica has taken and may give to one at any moment. */
 const atWorkSql = `SELECT (SELECT count(*) FROM calls AS c WHERE c.tenant = cap.tenant AND c.${notSucceededSql}
-      AND c.state IN ('dispatched', 'running') AND (cap.project IS NULL OR c.project = cap.project))
+      AND c.state IN ('dispatched', 'running') AND c.executor <> 'agent' AND (cap.project IS NULL OR c.project = cap.project))
     + (SELECT count(*) FROM calls AS c WHERE c.state = 'queued' AND c.replica IS NOT NULL AND c.tenant = cap.tenant
       AND c.not_before <= ? AND (cap.project IS NULL OR c.project = cap.project)) AS calls
   FROM json_to_recordset(?::json) AS cap(tenant text, project text, at bigint) ORDER BY cap.at`;

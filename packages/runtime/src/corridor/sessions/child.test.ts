@@ -76,6 +76,17 @@ describe("an agent's tool that is an agent", () => {
     expect((await house.session(parent.sessionId)).usage).toEqual({ inputTokens: 22_211, outputTokens: 44_422, modelCalls: 8, toolCalls: 4 });
   });
 
+  test("where one call alone may work, the one that waits for its agent keeps nobody from working", async () => {
+    house = await Family.of([desk, payer(500)]);
+    const root = asked({ scopes: new Set(["*"]) });
+    await house.service.putLimit(root, { scope: "tenant", subject: "", rate: null, quotas: { concurrentExecutions: 1 }, timeZone: null });
+    const worker = house.worker("w1", { tools: { pay: 10 } });
+    const parent = await house.ask("desk", "pay Bob");
+    await payNow(house, worker);
+    expect(await house.session(parent.sessionId)).toMatchObject({ state: "awaiting_input" });
+    expect((await toldOf(parent.sessionId)).status).toBe("succeeded");
+  });
+
   test("the timeline of the parent shows its child", async () => {
     house = await Family.of([desk, { agent: "specialist", completions: [{ text: "Bob is paid already." }] }]);
     const parent = await house.ask("desk", "pay Bob");
