@@ -46,6 +46,7 @@ const reports = [
   "B17",
   "E15",
   "E18",
+  "dispatch B1",
 ];
 const worst = [2, 3, 6, 7, 8, 9, 10].map((one) => `worst thing ${one}`);
 

@@ -69,4 +69,5 @@ export const reportCases: Readonly<Record<string, readonly Place[]>> = {
     ["test/e2e/retries.test.ts", "report 213: Retry-After in seconds and as a date"],
   ],
   E18: [["test/e2e/boxes-builtin.test.ts", "has its grace, and nothing of it is left"]],
+  "dispatch B1": [["packages/runtime/src/cli/commands/administration.test.ts", "status tells what is going on"]],
 };
