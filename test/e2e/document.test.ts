@@ -3,7 +3,9 @@
 import { createHash } from "node:crypto";
 import type { ToolContext } from "@signalbox/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { documentFile, readDocument } from "../support/document.ts";
 import { finish } from "../support/finish.ts";
 import { createGates, type GateArgs } from "../support/gates.ts";
@@ -13,11 +15,15 @@ import { startScriptedWorker } from "../support/scripted-worker.ts";
 import { startStack, type Stack } from "../support/stack.ts";
 
 const gates = createGates();
+const folder = mkdtempSync(join(tmpdir(), "document-"));
 let stack: Stack;
 let admin: Rest;
 
 beforeAll(async () => {
-  stack = await startStack();
+  const scripts = { greeter: { loop: true, completions: [{ text: "Hello." }] }, holder: [{ calls: [{ tool: "hold", input: { gate: "{{last_user}}" } }] }] };
+  writeFileSync(join(folder, "turns.yaml"), JSON.stringify({ scripts }));
+  writeFileSync(join(folder, "models.yaml"), JSON.stringify({ providers: { scripted: { type: "scripted", file: "turns.yaml" } } }));
+  stack = await startStack({ args: ["--models", join(folder, "models.yaml")] });
   ({ admin } = stack);
   const unsafe = { side_effect_class: "non_idempotent_write" };
   for (const name of ["talk", "hold", "asked", "lost", "versioned"])
@@ -40,7 +46,10 @@ beforeAll(async () => {
     { tool: "asked", handler: gates.note },
   ]);
 });
-afterAll(() => finish(stack, gates));
+afterAll(async () => {
+  await finish(stack, gates);
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const idOf = (told: { readonly [name: string]: unknown }, name: string): string => String(told[name]);
 
@@ -168,6 +177,35 @@ async function agents(): Promise<void> {
   await admin.get(at("history"));
 }
 
+async function sessions(): Promise<void> {
+  const deployed = async (name: string, tools: readonly object[]): Promise<void> => {
+    await admin.put("/v1/agents", agentDocument(name, "1.0.0", { model: { provider: "scripted", name }, tools }));
+    await admin.post(`/v1/agents/${name}/deploy`, { version: "1.0.0" });
+  };
+  await deployed("greeter", []);
+  await deployed("holder", [{ tool: "hold@1.0.0" }]);
+  const greeted = { agent: "greeter", message: "hi", wait_ms: 30_000, idempotency_key: "greeted", context: { ticket: 7 } };
+  const { body } = await admin.post("/v1/sessions", greeted);
+  await admin.post("/v1/sessions", greeted);
+  const at = (told: object, path: string): string => `/v1/sessions/${idOf(told as Readonly<Record<string, unknown>>, "session_id")}${path}`;
+  await admin.get("/v1/sessions?agent=greeter&limit=2");
+  await admin.get(at(body, ""));
+  await admin.post(at(body, "/messages"), { text: "again", wait_ms: 30_000 });
+  await admin.post(at(body, "/complete"));
+  await admin.get(at(body, "/events?limit=3"));
+  await admin.get(at(body, "/timeline"));
+  expect((await admin.get(at(body, "/stream"))).text).toContain("event: session.ended");
+  await admin.get(at(body, "/stream?after_seq=999"));
+  const working = (await admin.post("/v1/sessions", { agent: "holder", message: "held-1" })).body;
+  await gates.entered("held-1");
+  await admin.post(at(working, "/messages"), { text: "and this" });
+  await admin.post(at(working, "/complete"));
+  await admin.get(at(working, "/timeline"));
+  await admin.post(at(working, "/cancel"), { scope: "session", reason: "done" });
+  await expect.poll(async () => (await admin.get(at(working, ""))).body.status).toBe("cancelled");
+  await admin.post(at(working, "/cancel"));
+}
+
 async function policies(): Promise<void> {
   const rule = policyDocument({
     name: "nothing",
@@ -243,7 +281,7 @@ async function operations(): Promise<void> {
 }
 
 test("every operation, with every status that is no error", { timeout: 120_000 }, async () => {
-  for (const part of [executions, people, registry, agents, policies, access, limits, operations]) await part();
+  for (const part of [executions, people, registry, agents, sessions, policies, access, limits, operations]) await part();
   const wanted = Object.values(readDocument().paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, responses }) =>
       Object.entries(responses)

@@ -58,7 +58,7 @@ function evened(text: string, ids: Ids): string {
     even = even.replaceAll(quoted, "<name>").replaceAll(JSON.stringify(quoted).slice(1, -1), "<name>");
   }
   return even
-    .replace(/\b(exec|dec|key|apr|grant|whk|agv)_[0-9A-HJKMNP-TV-Z]{26}/g, "$1_…")
+    .replace(/\b(exec|dec|key|apr|grant|whk|agv|sess)_[0-9A-HJKMNP-TV-Z]{26}/g, "$1_…")
     .replace(/\bsbk_[\w-]{70}/g, "sbk_…")
     .replace(/\bwhsec_[\w+/=]+/g, "whsec_…")
     .replace(/v1\.[\w-]{40,}/g, "sealed")

@@ -254,6 +254,29 @@ const agents: readonly Row[] = [
   ),
 ];
 
+const looksAtSession = (path: string): Row => get(`/v1/sessions/:id${path}`, "id", 404, ({ session }) => `/v1/sessions/${session}${path}`);
+const actsOnSession = (action: string, fields: readonly string[], body: (ids: Ids) => object): Row =>
+  sends("POST", `/v1/sessions/:id/${action}`, ["id", ...fields], 404, ({ session }) => `/v1/sessions/${session}/${action}`, body);
+const starts = (fields: readonly string[], status: number, body: (ids: Ids) => object): Row =>
+  sends("POST", "/v1/sessions", fields, status, () => "/v1/sessions", (ids) => ({ agent: "my-desk", ...body(ids) }));
+
+const sessions: readonly Row[] = [
+  ...["", "/events", "/stream", "/timeline"].map(looksAtSession),
+  actsOnSession("messages", ["text", "idempotency_key"], ({ ownName, idempotencyKey }) => ({ text: ownName, idempotency_key: idempotencyKey })),
+  actsOnSession("cancel", ["execution_id"], ({ settled }) => ({ scope: "call", execution_id: settled })),
+  actsOnSession("cancel", [], () => ({ scope: "session" })),
+  actsOnSession("complete", [], () => ({})),
+  starts(["agent"], 404, ({ agent }) => ({ agent })),
+  starts(["agent", "version"], 404, ({ agent }) => ({ agent, version: "1.0.0" })),
+  starts(["project"], 404, ({ project }) => ({ project })),
+  starts(["idempotency_key"], 201, ({ idempotencyKey }) => ({ idempotency_key: idempotencyKey })),
+  starts(["context"], 201, ({ settled, tenant }) => ({ context: { workflow_id: settled, tenant } })),
+  get("/v1/sessions", "project", 200, ({ project }) => `/v1/sessions?project=${project}`),
+  get("/v1/sessions", "agent", 200, ({ agent }) => `/v1/sessions?agent=${agent}`),
+  get("/v1/sessions", "principal", 200, ({ principal }) => `/v1/sessions?principal=${principal}`),
+  get("/v1/sessions", "parent", 200, ({ session }) => `/v1/sessions?parent=${session}`),
+];
+
 const explains = (field: string, status: number, body: (ids: Ids) => object): Row =>
   sends(
     "POST",
@@ -504,6 +527,7 @@ export const rows: readonly Row[] = [
   ...files,
   ...tools,
   ...agents,
+  ...sessions,
   ...policies,
   ...approvals,
   ...brakes,
@@ -554,6 +578,8 @@ export const harmless: ReadonlySet<string> = new Set([
   "scopes",
   "expires_at",
   "permissions",
+  "message",
+  "scope",
   "rate",
   "quotas",
   "time_zone",

@@ -21,6 +21,7 @@ export interface Ids {
   readonly tool: string;
   readonly policy: string;
   readonly agent: string;
+  readonly session: string;
   readonly project: string;
   readonly principal: string;
   readonly tenant: string;
@@ -63,6 +64,7 @@ const nobody: Ids = {
   tool: "reveal-fines",
   policy: "never-heard",
   agent: "talk-nowhere",
+  session: nobodys("sess"),
   project: "south",
   principal: "user:nobody",
   tenant: "nope",
@@ -189,6 +191,8 @@ async function furnish(house: Governed, does: Ask): Promise<Omit<Ids, "tenant">>
   for (const agent of ["desk-support", "ship-support", "its-own-one"])
     for (const version of ["1.0.0", "1.1.0"]) await put("/v1/agents", agentDocument(agent, version));
   await post("/v1/agents/desk-support/deploy", { version: "1.1.0" });
+  const session = await post("/v1/sessions", { agent: "desk-support", project: "north", idempotency_key: "order-1" });
+  await post("/v1/sessions", { agent: "desk-support" });
   for (const project of ["", "north"])
     await put("/v1/policies:defaults", { ...(project === "" ? {} : { project }), decision: "allow" });
   const key = await post("/v1/keys", {
@@ -228,6 +232,7 @@ async function furnish(house: Governed, does: Ask): Promise<Omit<Ids, "tenant">>
     tool,
     policy: "needs-a-yes",
     agent: "desk-support",
+    session: String(session["session_id"]),
     project: "north",
     principal: "user:fellow",
     idempotencyKey: "order-1",
@@ -245,6 +250,8 @@ async function furnishAsker(house: Governed, does: Ask): Promise<void> {
   const files = [{ path: "main.js", ref: own, mode: "0644" }];
   const packageRef = String((await good(does({ method: "PUT", path: "/v1/packages", body: { files } })))["digest"]);
   await good(does({ method: "PUT", path: `/v1/tools?package=${packageRef}`, body: boxTool("my-box") }));
+  await good(does({ method: "PUT", path: "/v1/agents", body: agentDocument("my-desk") }));
+  await good(does({ method: "POST", path: "/v1/agents/my-desk/deploy", body: { version: "1.0.0" } }));
   const boxes = new HandStream();
   house.runtime.driver.attach(boxes, { tenant: "platform", principal: "service:boxes" });
   boxes.say({ ...register("w-boxes", { tenant: "platform", tools: {} }), backends: ["native"] });
