@@ -27,7 +27,7 @@ beforeAll(async () => {
   ({ admin } = stack);
   const unsafe = { side_effect_class: "non_idempotent_write" };
   for (const name of ["talk", "hold", "asked", "lost", "versioned"])
-    await stack.register(workerTool(name, "1.0.0", unsafe));
+    await stack.register(workerTool(name, "1.0.0", { ...unsafe, ...(name === "talk" ? { events: ["seen"] } : {}) }));
   await stack.publish({ name: "asks", match: { tools: ["asked"] }, then: ask("finance") });
   await stack.startWorker("w-document", [
     {

@@ -75,7 +75,7 @@ describe("nothing is left out", () => {
   test("every list that gives out cursors is asked with all kinds of them", () => {
     const paths = lists.map((path) => path.split("?", 1)[0]);
     const withCursors = routeTable.filter((route) => "cursor" in (route.operation?.query?.shape ?? {})).map((route) => writtenPath(route));
-    // The operator's own list of a tenant's keys is the list of keys, for another tenant.
-    expect(withCursors.filter((path) => !paths.includes(path))).toEqual(["/v1/tenants/:tenant/keys"]);
+    // The versions of an agent are handed over whole, so their cursor is a place; the operator's own list of a tenant's keys is the list of keys, for another tenant.
+    expect(withCursors.filter((path) => !paths.includes(path))).toEqual(["/v1/agents/:name/versions", "/v1/tenants/:tenant/keys"]);
   });
 });

@@ -6,6 +6,7 @@ import type { Principal } from "../../packages/runtime/src/tenancy/types.ts";
 import { SignalboxError } from "@signalbox/protocol";
 import { Governed, policyDocument } from "../support/governed.ts";
 import type { HandStream } from "../support/hand-stream.ts";
+import { agentDocument } from "../support/manifests.ts";
 
 export interface Request {
   readonly method: string;
@@ -146,6 +147,12 @@ export class House {
     this.ids["hook"] = String(hook["webhook_id"]);
     const file = await this.ask({ method: "PUT", path: "/v1/files", headers: { "content-type": "text/plain" }, body: Buffer.from("hello") });
     this.ids["file"] = String((JSON.parse(file.text) as { digest: string }).digest);
+    for (const who of ["alice", "bob"]) {
+      await this.json("PUT", "/v1/agents", agentDocument("clerk"), who);
+      await this.json("POST", "/v1/agents/clerk/deploy", { version: "1.0.0" }, who);
+    }
+    this.ids["session"] = String((await this.json("POST", "/v1/sessions", { agent: "clerk" }))["session_id"]);
+    this.ids["foreign_session"] = String((await this.json("POST", "/v1/sessions", { agent: "clerk", context: { secret: canary } }, "bob"))["session_id"]);
     const theirs = { tool: `${canary}.tool`, input: { secret: canary }, mode: "async" };
     this.ids["foreign"] = String((await this.json("POST", "/v1/executions", theirs, "bob"))["execution_id"]);
     await this.json("POST", "/v1/keys", { ...own, label: canary }, "bob");

@@ -1,6 +1,6 @@
 // A good request for every route, to be spoilt; `{call}` and the like stand for ids of things that are there.
 import { manifest } from "../support/corridor.ts";
-import { policyDocument } from "../support/manifests.ts";
+import { agentDocument, policyDocument } from "../support/manifests.ts";
 
 export interface Seed {
   readonly method: string;
@@ -68,9 +68,22 @@ export const seeds: readonly Seed[] = [
   { method: "POST", path: "/v1/tools/pay/disable", body: { project: "shop" } },
   { method: "GET", path: "/v1/tools:pins", query: list },
   { method: "GET", path: "/v1/tools:projects", query: list },
+  { method: "GET", path: "/v1/agents", query: list },
+  { method: "PUT", path: "/v1/agents", query: "dry_run=true&comment=because", body: agentDocument("spoilt", "1.0.0", { tools: [{ tool: "mirror@1.0.0", as: "mirror" }] }) },
+  { method: "GET", path: "/v1/agents/clerk", query: "version=1.0.0" },
+  { method: "GET", path: "/v1/agents/clerk/versions", query: list },
+  { method: "POST", path: "/v1/agents/clerk/deploy", body: { version: "1.0.0", comment: "again" } },
+  { method: "POST", path: "/v1/agents/clerk/rollback", body: { version: "1.0.0", comment: "back" } },
+  { method: "POST", path: "/v1/agents/clerk/deprecate", body: { version: "1.0.0", deprecated: false, comment: "not yet" } },
+  { method: "POST", path: "/v1/agents/spoilt/retire", body: { version: "1.0.0", comment: "over" } },
+  { method: "POST", path: "/v1/agents/spoilt/archive", body: { comment: "over" } },
+  { method: "POST", path: "/v1/agents/clerk/unarchive", body: { comment: "again" } },
+  { method: "GET", path: "/v1/agents/clerk/diff", query: "from=1.0.0&to=1.0.0" },
+  { method: "GET", path: "/v1/agents/clerk/history" },
   { method: "POST", path: "/v1/sessions", body: { agent: "clerk", version: "1.0.0", project: "shop", message: "hello", context: { ticket: 7 }, deadline_ms: 60_000, idempotency_key: "again", wait_ms: 10 } },
   { method: "GET", path: "/v1/sessions", query: `project=shop&agent=clerk&status=awaiting_input&principal=user:alice&parent=sess_1&${list}` },
   { method: "GET", path: "/v1/sessions/{session}" },
+  { method: "GET", path: "/v1/sessions/{foreign_session}" },
   { method: "POST", path: "/v1/sessions/{session}/messages", body: { text: "and now?", idempotency_key: "again", wait_ms: 10 } },
   { method: "POST", path: "/v1/sessions/{session}/cancel", body: { scope: "call", execution_id: "{call}", reason: "enough" } },
   { method: "POST", path: "/v1/sessions/{session}/complete", body: {} },

@@ -35,6 +35,8 @@ export const lists: readonly string[] = [
   "/v1/usage?group_by=tool,day",
   "/v1/webhooks",
   "/v1/webhooks:deliveries",
+  "/v1/agents",
+  "/v1/sessions",
   "/v1/audit",
   "/v1/audit?principal=user:alice",
   "/v1/workers",
