@@ -65,12 +65,6 @@ export const lookupCases: readonly ErrorCase[] = [
     reach: ({ admin }) => admin.get("/v1/agents/no-such-agent"),
   },
   {
-    code: "session_not_found",
-    when: "no session has this id",
-    ...notFound,
-    reach: ({ admin }) => admin.get(`/v1/sessions/sess_${nobodys}`),
-  },
-  {
     code: "tenant_not_found",
     when: "no tenant has this name, or it is another's",
     ...notFound,
