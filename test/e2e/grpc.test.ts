@@ -26,7 +26,7 @@ let stack: Stack;
 
 beforeAll(async () => {
   stack = await startStack();
-  for (const tool of ["talk", "hold", "mirror", "asked"]) await stack.register(workerTool(tool));
+  for (const tool of ["talk", "hold", "mirror", "asked"]) await stack.register(workerTool(tool, "1.0.0", { events: ["charged"] }));
   await stack.publish({ name: "asks", match: { tools: ["asked"] }, then: ask("finance") });
   await stack.startWorker(
     "w-grpc",

@@ -14,7 +14,7 @@ let client: Client;
 beforeAll(async () => {
   stack = await startStack();
   client = createClient({ url: stack.url(), key: stack.adminKey });
-  for (const tool of ["talk", "hold", "flood", "echo.beside"]) await stack.register(workerTool(tool));
+  for (const tool of ["talk", "hold", "flood", "echo.beside"]) await stack.register(workerTool(tool, "1.0.0", { events: ["charged"] }));
   await stack.startWorker("w-talk", [
     {
       tool: "talk",
