@@ -136,6 +136,7 @@ test("what could not be measured is a miss with its reason", () => {
     "registry.100k",
     "stream.first",
     "stream.rate",
+    "session.step",
     "box.native.cold",
     "box.native.warm",
     "box.teardown",

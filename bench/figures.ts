@@ -12,6 +12,8 @@ import { bucketsCount, quantileUpperBound } from "./prometheus.ts";
 import type { Lookups } from "./registry.ts";
 import type { Measured } from "./rounds.ts";
 import { seriesOf } from "./series.ts";
+import { judgeSessionStep } from "./session-figures.ts";
+import type { SessionTimings } from "./sessions.ts";
 import type { StreamTimings } from "./streams.ts";
 import type { SubjectName } from "./subjects.ts";
 import {
@@ -55,7 +57,7 @@ export interface Figure {
 }
 
 /** What is measured apart from the others, and can break down by itself. */
-export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "history" | BoxLane | FairLane | OutageLane;
+export type Lane = SubjectName | "idle" | "policies" | "registry" | "streams" | "sessions" | "history" | BoxLane | FairLane | OutageLane;
 
 export interface Evidence {
   readonly measured: readonly Measured[];
@@ -64,6 +66,7 @@ export interface Evidence {
   /** One for each way in which the policies that are not relevant can be spread. */
   readonly policies?: readonly PolicyTimings[];
   readonly streams?: StreamTimings;
+  readonly sessions?: SessionTimings;
   readonly boxes?: BoxEvidence;
   readonly fair?: FairEvidence;
   readonly outage?: OutageEvidence;
@@ -81,6 +84,7 @@ export interface Spec {
   readonly needsRegistry?: true;
   readonly needsPolicies?: true;
   readonly needsStreams?: true;
+  readonly needsSessions?: true;
   readonly needsBoxes?: BoxLane;
   readonly needsFair?: FairLane;
   readonly needsOutage?: OutageLane;
@@ -123,6 +127,7 @@ export const specs: readonly Spec[] = [
   { figure: "stream.first", needs: [], needsStreams: true, judge: judgeStreamFirst },
   { figure: "stream.rate", needs: [], needsStreams: true, judge: judgeStreamRate },
   { figure: "stream.beside", needs: [], needsStreams: true, judge: tellStreamBeside },
+  { figure: "session.step", needs: [], needsSessions: true, judge: ({ sessions, failures }) => judgeSessionStep(sessions, failures.get("sessions") ?? "not measured") },
   ...boxFigures.map(({ figure, lane, judge }) => ({
     figure,
     needs: [],

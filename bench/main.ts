@@ -18,6 +18,7 @@ import type { Lookups } from "./registry.ts";
 import { jsonLine, table } from "./report.ts";
 import { timeSchedule } from "./schedule-100k.ts";
 import { median } from "./statistics.ts";
+import { timeSessions } from "./sessions.ts";
 import { timeStreams } from "./streams.ts";
 import { runRounds, type Rounds, type RoundsPlan } from "./rounds.ts";
 import { startFloor, startHttp, startRuntime, startSignalbox, type Subject, type SubjectName } from "./subjects.ts";
@@ -54,6 +55,8 @@ const streams = {
   quick: { firsts: 60, warmUpFloods: 8, floods: 12 },
 };
 const boxes = { full: { runs: 200, atOnce: 200 }, quick: { runs: 25, atOnce: 40 } };
+/** Turns of 200 steps each. */
+const sessionTurns = { full: 10, quick: 3 } as const;
 /** Two subjects at one concurrency: there is time for more rounds than the others have. */
 const histories: Readonly<Record<"full" | "quick", HistoryPlan>> = {
   full: { calls: 1_000_000, rounds: { ...pace.full, rounds: 9 }, starts: 5, reads: 200 },
@@ -124,6 +127,12 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
         return timeStreams(parent, streams[how]);
       })
     : undefined;
+  const sessions = wanted.some((spec) => spec.needsSessions)
+    ? await orFailure("sessions", () => {
+        note("an agent calls the echo, step by step");
+        return timeSessions(parent, sessionTurns[how]);
+      })
+    : undefined;
   const neighbour = wanted.some((spec) => spec.needsFair === "neighbour")
     ? await orFailure("neighbour", () => {
         note("one tenant fills the line, another one calls beside it");
@@ -161,6 +170,7 @@ async function gather(wanted: readonly Spec[], parent: string, how: "quick" | "f
     ...(registry === undefined ? {} : { registry }),
     ...(policies === undefined ? {} : { policies }),
     ...(timedStreams === undefined ? {} : { streams: timedStreams }),
+    ...(sessions === undefined ? {} : { sessions }),
     boxes: timedBoxes,
     fair: { ...(schedule === undefined ? {} : { schedule }), ...(neighbour === undefined ? {} : { neighbour }), ...(claims === undefined ? {} : { claims }) },
     outage: { ...(recover === undefined ? {} : { recover }), ...(avail === undefined ? {} : { avail }) },
