@@ -311,7 +311,7 @@ export const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> =
   },
   sessionLimits: {
     messageBytesMax: [sessionBounds, "messageBytesMax: a message of 256 KiB"],
-    contextBytesMax: [sessionBounds, "contextBytesMax: a context of 16 KiB"],
+    contextBytesMax: [sessionBounds, "contextBytesMax: a context of 15 KiB"],
     reasonCharsMax: [sessionBounds, "reasonCharsMax: a thousand characters"],
     depthMax: ["packages/runtime/src/corridor/sessions/child.test.ts", "depthMax: five below the root"],
     inboxWaitingMax: [sessionBounds, "inboxWaitingMax: a hundred messages"],

@@ -16,12 +16,12 @@ test("messageBytesMax: a message of 256 KiB is taken, as the first and later, an
   expect((await refusal(house.service.startSession(talker, { agent: "helper", message: `${full}.` }))).code).toBe("payload_too_large");
 });
 
-test("contextBytesMax: a context of 16 KiB is taken, and one byte more is not", async () => {
+test("contextBytesMax: a context of 15 KiB is taken, and one byte more is not", async () => {
   house = await Sessions.withScript([{ text: "hello" }]);
   // {"a":""} is eight bytes.
   const start = (chars: number) => house.service.startSession(talker, { agent: "helper", context: { a: "x".repeat(chars) } });
-  expect((await start(16_376)).session.state).toBe("awaiting_input");
-  expect((await refusal(start(16_377))).code).toBe("payload_too_large");
+  expect((await start(15_352)).session.state).toBe("awaiting_input");
+  expect((await refusal(start(15_353))).code).toBe("payload_too_large");
 });
 
 test("reasonCharsMax: a thousand characters of why somebody stops a session are kept", async () => {

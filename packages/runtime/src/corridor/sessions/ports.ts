@@ -29,7 +29,8 @@ export const sessionTimes = {
 
 export const sessionLimits = {
   messageBytesMax: 256 * 1024,
-  contextBytesMax: 16 * 1024,
+  /** Agent, version and session stand beside it in the context of every call, which may have 16 KiB. */
+  contextBytesMax: 15 * 1024,
   reasonCharsMax: 1_000,
   /** Parents above a session. */
   depthMax: 5,
