@@ -85,6 +85,22 @@ describe("a cancel", () => {
   });
 });
 
+test("a session whose call has ended unheard ends when it is taken up next, and does nothing more", async () => {
+  house = await Family.of([specialist]);
+  await house.policy({ name: "large", match: { tools: ["pay"] }, when: "args.amount > 100.0", then: question("finance") });
+  const { call: row } = await house.invoke({ tool: askTool("specialist"), input: { message: "Pay Bob." } });
+  await house.quiet();
+  const [child] = (await house.ledger.listSessions({ tenant: "acme", agent: "specialist" }, 10)).items;
+  expect(child).toMatchObject({ state: "awaiting_approval", parentCallId: row.callId });
+  const now = await callOf({ parentCallId: row.callId });
+  const expected = { state: now.state, fence: now.fence, replica: now.replica };
+  const ended = { ...now, state: "cancelled", settledAt: house.clock.now() } as const;
+  expect(await house.ledger.commit({ writes: [{ op: "update_call", expect: expected, row: ended }] })).toEqual({ applied: true });
+  house.runtime.sessions.kick("acme", child?.sessionId ?? "");
+  for (let rounds = 0; rounds < 3; rounds++) await house.quiet();
+  expect(await house.session(child?.sessionId ?? "")).toMatchObject({ state: "cancelled" });
+});
+
 describe("time", () => {
   test("a call that runs out of it ends its child, and says so", async () => {
     house = await Family.of([specialist]);
