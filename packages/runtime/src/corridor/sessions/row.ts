@@ -20,6 +20,8 @@ export interface RowChange {
   readonly events?: readonly NewEvent[];
   readonly guards?: readonly GuardedWrite[];
   readonly writes?: readonly PlainWrite[];
+  /** It rides with the next commit. */
+  readonly lazy?: boolean;
   /** The lease is given up with it. */
   readonly release?: boolean;
   /** Refused where the inbox holds more than this. */
@@ -58,7 +60,7 @@ export class SessionRow {
     this.#session = after;
     const { tenant, sessionId } = before;
     try {
-      const outcome = await this.#ports.ledger.commit({ writes: unit });
+      const outcome = await this.#ports.ledger.commit({ writes: unit, ...(change.lazy === true ? { lazy: true } : {}) });
       if (!outcome.applied && (change.inboxSeq !== undefined || outcome.write > 0) && this.#session === after) {
         this.#session = before;
         return false;

@@ -2,10 +2,10 @@
 import type { PlainWrite } from "../../ledger/port.ts";
 import { EffectFailure } from "../../session/effects/failure.ts";
 import { effectKey } from "../../session/effects/envelope.ts";
-import { LedgerEffects } from "../../session/effects/ledger.ts";
+import { claimOf, LedgerEffects } from "../../session/effects/ledger.ts";
 import { SnapshotRefused } from "../../session/turn/snapshot.ts";
 import type { Request, Response } from "../../session/turn/types.ts";
-import { isEnded, type Session, type SessionReason, type SessionState } from "../../session/types.ts";
+import { isEnded, type JournalRow, type Session, type SessionReason, type SessionState } from "../../session/types.ts";
 import { storable } from "../invoke.ts";
 import { Cancels } from "./cancels.ts";
 import { envelopeOf, performRequest } from "./effects.ts";
@@ -33,6 +33,8 @@ export class SessionRun {
   #mind: Mind | undefined;
   #book: TurnBook | undefined;
   #kept: Kept;
+  /** The claim of the effect that is next, stored with the completion of the last. */
+  #held: JournalRow | undefined;
   #tellingFailed: Error | undefined;
 
   constructor(ports: SessionPorts, claimed: Session, leaving: AbortSignal) {
@@ -155,7 +157,7 @@ export class SessionRun {
   async #perform(book: TurnBook, request: Request): Promise<void> {
     const { ports, session } = { ports: this.#ports, session: this.session };
     const effects = new LedgerEffects<RowChange>({
-      store: journalOf(ports.ledger, this.#row, { state: request.type === "RunTools" ? "awaiting_tool" : session.state === "awaiting_approval" ? "running" : session.state }),
+      store: journalOf(ports.ledger, this.#row, { state: during(request) }),
       clock: ports.clock,
       hash: ports.hash,
       fence: session.fence,
@@ -178,8 +180,8 @@ export class SessionRun {
     try {
       const outcome = await effects.execute(envelopeOf(session, this.#mustMind(), request, key), async () => {
         const { response, change } = await performRequest(this.#host(), request, key);
-        return { outcome: { kind: request.type, value: response }, beside: take(response, change) };
-      });
+        return { outcome: { kind: request.type, value: response }, beside: this.#withNext(book, take(response, change)) };
+      }, this.#held);
       // It was recorded and the snapshot was not: what is recorded counts.
       if (!taken) await this.#change(take(outcome.value as Response, {}));
     } catch (error) {
@@ -191,11 +193,22 @@ export class SessionRun {
     if (book.done !== undefined) this.#book = undefined;
   }
 
+  /** What is done next is claimed in the unit that completes what was done before: one commit for both. */
+  #withNext({ request }: TurnBook, change: RowChange): RowChange {
+    this.#held = undefined;
+    if (request === undefined) return change;
+    const { session } = this;
+    const now = this.#ports.clock.now();
+    this.#held = claimOf(envelopeOf(session, this.#mustMind(), request, effectKey(session.turn, request.id)), this.#ports.hash, { fence: session.fence, claimMs, now });
+    return merged(change, { guards: [{ op: "claim_effect", row: this.#held, now }], progress: { state: during(request) } });
+  }
+
   #host() {
     const [ports, row, cancels, wishes, leaving, mind, kept] = [this.#ports, this.#row, this.#cancels, this.#wishes, this.#leaving, this.#mustMind(), this.#kept];
     const history = this.#book?.history ?? mind.history;
     const tell = (events: readonly NewEvent[]): void => {
-      row.change({ events }).catch((error: unknown) => {
+      // Starts ride along with the admissions that follow them; an end is told at once.
+      row.change({ events, lazy: events.every(({ type }) => type === "tool.started") }).catch((error: unknown) => {
         this.#tellingFailed ??= error instanceof Error ? error : new Error(String(error));
       });
     };
@@ -254,6 +267,11 @@ export class SessionRun {
     const state = why === "people" ? "awaiting_approval" : this.session.state;
     await this.#change({ progress: { state, snapshotJson: keptText(this.#kept) }, release: true });
   }
+}
+
+/** Where a session stands while this is done for it. */
+function during({ type }: Request): SessionState {
+  return type === "RunTools" ? "awaiting_tool" : "running";
 }
 
 function merged(one: RowChange, other: RowChange): RowChange {

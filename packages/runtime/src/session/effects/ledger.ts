@@ -36,9 +36,11 @@ export class LedgerEffects<Beside = never> implements EffectController<Beside> {
     this.#options = options;
   }
 
-  async execute(envelope: EffectEnvelope, run: RunEffect<Beside>): Promise<EffectOutcome> {
+  /** @param held a claim of this very effect that was stored with the completion of the one before it */
+  async execute(envelope: EffectEnvelope, run: RunEffect<Beside>, held?: JournalRow): Promise<EffectOutcome> {
     const asked = sealed(envelope, this.#options.hash);
     const { clock, fence, pollMs, waitMsMax, replayOnly = false, store } = this.#options;
+    if (held?.key === envelope.key && held.hash === asked.hash && held.fence === fence && clock.now() < held.claimExpiresAt && !replayOnly) return this.#perform(held, envelope, run);
     const { tenant, sessionId } = envelope.scope;
     const giveUpAt = clock.now() + waitMsMax;
     for (;;) {
@@ -56,22 +58,8 @@ export class LedgerEffects<Beside = never> implements EffectController<Beside> {
     }
   }
 
-  async #claim(envelope: EffectEnvelope, { envelopeJson, hash }: SealedEnvelope, now: number): Promise<JournalRow | undefined> {
-    const { tenant, sessionId } = envelope.scope;
-    const row: JournalRow = {
-      tenant,
-      sessionId,
-      key: envelope.key,
-      kind: envelope.kind,
-      hash,
-      envelopeJson,
-      state: "claimed",
-      fence: this.#options.fence,
-      claimedAt: now,
-      claimExpiresAt: claimExpiry(now, this.#options.claimMs),
-      completedAt: null,
-      outcomeJson: null,
-    };
+  async #claim(envelope: EffectEnvelope, asked: SealedEnvelope, now: number): Promise<JournalRow | undefined> {
+    const row = claimRow(envelope, asked, { ...this.#options, now });
     return (await this.#options.store.claim(row, now)) ? row : undefined;
   }
 
@@ -111,6 +99,23 @@ export class LedgerEffects<Beside = never> implements EffectController<Beside> {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#options.clock.after(ms, resolve));
   }
+}
+
+interface Claiming {
+  readonly fence: number;
+  readonly claimMs: number;
+  readonly now: number;
+}
+
+function claimRow(envelope: EffectEnvelope, { envelopeJson, hash }: SealedEnvelope, { fence, claimMs, now }: Claiming): JournalRow {
+  const { tenant, sessionId } = envelope.scope;
+  const { key, kind } = envelope;
+  return { tenant, sessionId, key, kind, hash, envelopeJson, state: "claimed", fence, claimedAt: now, claimExpiresAt: claimExpiry(now, claimMs), completedAt: null, outcomeJson: null };
+}
+
+/** The claim of an effect that is next, for the unit that completes the one before it. @throws EffectFailure `effect_unserializable` */
+export function claimOf(envelope: EffectEnvelope, hash: EffectHash, claiming: Claiming): JournalRow {
+  return claimRow(envelope, sealed(envelope, hash), claiming);
 }
 
 const nameOf = ({ tenant, sessionId, key }: Pick<JournalRow, "tenant" | "sessionId" | "key">): string => JSON.stringify([tenant, sessionId, key]);
