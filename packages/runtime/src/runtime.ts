@@ -31,7 +31,7 @@ import type { Switches } from "./corridor/switches.ts";
 import { triggersOf } from "./corridor/triggers.ts";
 import { vet } from "./corridor/vet.ts";
 import type { Seal, WebhookDoor } from "./corridor/webhook-ports.ts";
-import { isSeen } from "./corridor/workers.ts";
+import { isOwnPart, isSeen } from "./corridor/workers.ts";
 import { createWebhooks, type Webhooks } from "./corridor/webhooks.ts";
 import { Hub } from "./dispatch/hub.ts";
 import type { HubLimits, WaitingLine } from "./dispatch/types.ts";
@@ -259,7 +259,7 @@ function statusOf({ ports, hub, driver, startedAt }: StatusParts, asked: Asked |
     if (count > 0) calls[state] = count;
   }
   let workers = 0;
-  for (const { registered, identity } of hub.sessions()) if (registered && isSeen(identity.tenant, tenant)) workers++;
+  for (const session of hub.sessions()) if (session.registered && !isOwnPart(session) && isSeen(session.identity.tenant, tenant)) workers++;
   const { version, replica } = ports;
   return { version, replica, startedAt, ready: reasons.length === 0, draining: hub.draining, reasons, calls, workers };
 }
