@@ -209,6 +209,7 @@ test(
       "refusals",
       "governed",
       "boxed",
+      "agent",
       "cancel",
       "lost-worker",
       "restart",

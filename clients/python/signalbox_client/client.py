@@ -1552,7 +1552,7 @@ class Client(Transport):
         version: An exact version; else the one that is deployed
         project: If given, it must be the credential's own, or one that it may use
         message: The first message; without it the session waits for one
-        context: What is kept with the session and told to its policies; at most 16384 bytes of JSON
+        context: What is kept with the session and told to its policies; at most 15360 bytes of JSON
         deadline_ms: Of the whole session, in ms; no call of it outlives this
         idempotency_key: Names this session for good: the same key again starts nothing. In the header
             Idempotency-Key just as well

@@ -2374,7 +2374,7 @@ class StartSessionRequest(_StartSessionRequestRequired, total=False):
     project: str
     # The first message; without it the session waits for one
     message: str
-    # What is kept with the session and told to its policies; at most 16384 bytes of JSON
+    # What is kept with the session and told to its policies; at most 15360 bytes of JSON
     context: Dict[str, Any]
     # Of the whole session, in ms; no call of it outlives this
     deadline_ms: int

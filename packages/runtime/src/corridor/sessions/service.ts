@@ -4,12 +4,13 @@ import { isEnded, type InboxEntry, type Session, type Wish } from "../../session
 import type { Ledger } from "../../ledger/port.ts";
 import type { AgentVersion } from "../../registry/agents/types.ts";
 import type { CancelSession, SentMessage, SessionFollower, SessionQuery, SessionService, SessionView, StartSession } from "../../service-sessions.ts";
-import type { Asked } from "../../tenancy/types.ts";
+import type { Asked, Scope } from "../../tenancy/types.ts";
 import type { Paging } from "../cursors.ts";
 import { requireStillIn } from "../authenticate.ts";
 import { maySee } from "../executions.ts";
 import { storable } from "../invoke.ts";
 import { placeOf } from "../place.ts";
+import { hasScope } from "../refusals.ts";
 import { SessionReader } from "./follow.ts";
 import { sessionLimits, type SessionPorts } from "./ports.ts";
 import { replyOf, turnEnd } from "./reply.ts";
@@ -172,9 +173,24 @@ function checkedMessage(text: string): string {
   return text;
 }
 
+/**
+ * What is said to a session is done with the rights of whoever started it: nobody else steers it, but for a key that may do everything
+ * and, to stop it, one that may cancel calls.
+ */
+async function requireTheirs(ports: SessionPorts, { principal, requestId }: Asked, session: Session, instead?: Scope): Promise<void> {
+  if (principal.name === session.principal || principal.scopes.has("*")) return;
+  if (instead !== undefined && hasScope(principal, instead)) return;
+  const { sessionId, project } = session;
+  const error = new SignalboxError("forbidden", `the session acts for ${session.principal}, and ${principal.name} may not speak for them; start a session of your own`, {
+    details: { session_id: sessionId, reason: "not_theirs" },
+  });
+  await ports.refusals.refuse(principal, requestId, error, { project, details: { session_id: sessionId, reason: "not_theirs" } });
+}
+
 async function sendMessage(ports: SessionServicePorts, asked: Asked, sessionId: string, sent: SentMessage): Promise<SessionView & { readonly entry: InboxEntry }> {
   await ports.refusals.requireScope(asked.principal, "sessions:run", asked.requestId);
   const session = await sessionOf(ports, asked, sessionId);
+  await requireTheirs(ports, asked, session);
   const wish: Wish = { type: "message", text: checkedMessage(sent.text) };
   if (session.inboxSeq - session.inboxTaken >= sessionLimits.inboxWaitingMax)
     throw new SignalboxError("queue_full", `the session has ${sessionLimits.inboxWaitingMax} messages that wait; send more when it has taken some`, { details: { retry_after_s: 1 } });
@@ -222,12 +238,14 @@ async function waited(ports: SessionServicePorts, session: Session, { waitMs = 0
 async function cancelSession(ports: SessionServicePorts, asked: Asked, sessionId: string, cancel: CancelSession): Promise<SessionView> {
   await ports.refusals.requireScope(asked.principal, "sessions:run", asked.requestId);
   const session = await sessionOf(ports, asked, sessionId);
+  await requireTheirs(ports, asked, session, "calls:cancel");
   if (isEnded(session.state)) return viewOf(ports, session, false);
   const { scope, reason = "", callId = null } = cancel;
   if ((scope === "call") !== (callId !== null)) throw new SignalboxError("invalid_input", "call_id is given with scope call, and only then");
   if (callId !== null) {
     const call = await storable(ports.ledger.getCall(session.tenant, callId));
-    if (call?.sessionId !== sessionId) throw new SignalboxError("execution_not_found", "the session has made no such call");
+    // One of a batch that has not begun has no row yet, and its id says whose it will be.
+    if (call === undefined ? !callId.startsWith(`${sessionId}:`) : call.sessionId !== sessionId) throw new SignalboxError("execution_not_found", "the session has made no such call");
   }
   const wish: Wish = { type: "cancel", scope, callId, reason: reason.slice(0, sessionLimits.reasonCharsMax) };
   try {
@@ -242,6 +260,7 @@ async function cancelSession(ports: SessionServicePorts, asked: Asked, sessionId
 async function completeSession(ports: SessionServicePorts, asked: Asked, sessionId: string): Promise<SessionView> {
   await ports.refusals.requireScope(asked.principal, "sessions:run", asked.requestId);
   const session = await sessionOf(ports, asked, sessionId);
+  await requireTheirs(ports, asked, session);
   if (session.state === "completed") return viewOf(ports, session, true);
   const { entry } = await put(ports, asked, session, { type: "complete" }, undefined);
   return waited(ports, session, { waitMs: completeWaitMs }, entry.seq, false);

@@ -1,11 +1,12 @@
 // A session from its first message to its end: model, calls on the one pipeline, people, cancels, and a process that dies in between.
 import { afterEach, describe, expect, test } from "vitest";
-import { refusal } from "../../../../../test/support/corridor.ts";
-import { ask, voter } from "../../../../../test/support/governed.ts";
+import { asked, refusal } from "../../../../../test/support/corridor.ts";
+import { admin, ask, voter } from "../../../../../test/support/governed.ts";
 import type { HandStream } from "../../../../../test/support/hand-stream.ts";
 import { binding, call, limits, Sessions, talker } from "../../../../../test/support/sessions.ts";
 import type { Approval } from "../../policy/approval/types.ts";
 import type { NewVote } from "../../service-governance.ts";
+import type { Scope } from "../../tenancy/types.ts";
 import type { AgentSpec } from "../../registry/agents/types.ts";
 import type { HistoryItem } from "../../session/types.ts";
 
@@ -414,6 +415,22 @@ describe("talking", () => {
     await house.quiet();
     expect(resultsOf(await house.history(session.sessionId))).toMatchObject([{ status: "denied", errorCode: "forbidden", told: "row" }]);
     expect(w1.last("invoke")).toBeUndefined();
+  });
+
+  test("a session acts for whoever started it: nobody else speaks to it; to stop it takes the right to cancel calls", async () => {
+    house = await Sessions.withScript([{ text: "hello" }]);
+    const { session } = await house.start("hello");
+    await house.quiet();
+    const vic = (...scopes: readonly Scope[]) => asked({ name: "user:vic", keyId: "key_vic", scopes: new Set<Scope>(["sessions:run", ...scopes]) });
+    expect(await refusal(house.service.sendMessage(vic(), session.sessionId, { text: "pay me" }))).toMatchObject({ code: "forbidden", details: { reason: "not_theirs" } });
+    expect((await refusal(house.service.completeSession(vic(), session.sessionId))).code).toBe("forbidden");
+    expect((await refusal(house.service.cancelSession(vic(), session.sessionId, { scope: "session" }))).code).toBe("forbidden");
+    expect((await house.ledger.inbox("acme", session.sessionId, 0, 10)).map(({ by }) => by)).toEqual(["user:ann"]);
+    expect((await house.audit())[0]).toMatchObject({ action: "request.refused", errorCode: "forbidden", principal: "user:vic" });
+    await house.service.sendMessage(admin, session.sessionId, { text: "and you?" });
+    await house.service.cancelSession(vic("calls:cancel"), session.sessionId, { scope: "session" });
+    await house.quiet();
+    expect((await house.session(session.sessionId)).state).toBe("cancelled");
   });
 
   test("an agent calls nothing beyond what its manifest permits, whoever it works for", async () => {

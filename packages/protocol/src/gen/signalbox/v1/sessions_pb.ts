@@ -52,7 +52,7 @@ export type StartSessionRequest = Message<"signalbox.v1.StartSessionRequest"> & 
   message?: string | undefined;
 
   /**
-   * A JSON object of at most 16 KiB.
+   * A JSON object of at most 15 KiB.
    *
    * @generated from field: optional bytes context = 5;
    */

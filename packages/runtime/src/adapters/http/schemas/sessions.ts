@@ -41,7 +41,7 @@ export const startBody = z
     version: name.optional().describe("An exact version; else the one that is deployed"),
     project: name.optional().describe("If given, it must be the credential's own, or one that it may use"),
     message: message.optional().describe("The first message; without it the session waits for one"),
-    context: context.optional().describe(`What is kept with the session and told to its policies; at most ${limits.contextBytesMax} bytes of JSON`),
+    context: context.optional().describe(`What is kept with the session and told to its policies; at most ${sessionLimits.contextBytesMax} bytes of JSON`),
     deadline_ms: positive.max(httpLimits.totalDeadlineMsMax).optional().describe("Of the whole session, in ms; no call of it outlives this"),
     idempotency_key: idempotencyKey.optional().describe("Names this session for good: the same key again starts nothing. In the header Idempotency-Key just as well"),
     wait_ms: waitMs,
