@@ -13,6 +13,8 @@ interface Mutant {
   readonly caughtBy: RegExp;
   /** Of one that few episodes find: the one that does. */
   readonly episode?: readonly string[];
+  /** It is looked for among sessions. */
+  readonly sessions?: true;
 }
 
 const mutants: readonly Mutant[] = [
@@ -138,6 +140,38 @@ const mutants: readonly Mutant[] = [
     to: "  guards = false;",
     caughtBy: /settled call was changed|event seq|ended twice|the fence went back/,
   },
+  {
+    name: "a ledger that gives a session to whoever asks",
+    file: "test/walk/session-shelf.ts",
+    from: " && (stored.leaseExpiresAt ?? 0) > now) return undefined;",
+    to: " && now < 0) return undefined;",
+    caughtBy: /was claimed by .* while the lease of .* ran/,
+    sessions: true,
+  },
+  {
+    name: "a ledger that does not ask for a session's fence",
+    file: "test/walk/session-shelf.ts",
+    from: "  guards = true;",
+    to: "  guards = false;",
+    caughtBy: /under the fence/,
+    sessions: true,
+  },
+  {
+    name: "a batch that is taken up again does not know what was told of it",
+    file: "packages/runtime/src/corridor/sessions/tools.ts",
+    from: "{ saidStarted: started.has(call.callId),",
+    to: "{ saidStarted: false,",
+    caughtBy: /was told to start 2 times/,
+    sessions: true,
+  },
+  {
+    name: "nobody looks for sessions that were left",
+    file: "packages/runtime/src/corridor/sessions/driver.ts",
+    from: "await ledger.idleSessions(clock.now(), sessionTimes.sweepMax)) this.kick(tenant, sessionId);",
+    to: "await ledger.idleSessions(clock.now(), sessionTimes.sweepMax)) void [tenant, sessionId];",
+    caughtBy: /is stranded in|entries wait for it|has its lease/,
+    sessions: true,
+  },
 ];
 
 const root = join(import.meta.dirname, "../..");
@@ -145,9 +179,11 @@ const root = join(import.meta.dirname, "../..");
 const folder = join(root, ".mutants", "sim");
 const steps = "2500000";
 
-function simulate(at: string, { episode }: Mutant): Promise<{ code: number; broken: readonly string[] }> {
+function simulate(at: string, { episode, sessions }: Mutant): Promise<{ code: number; broken: readonly string[] }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(at, "test/sim/run.ts"), "--json", "--steps", ...(episode === undefined ? [steps] : ["1", ...episode])], (error, stdout) => {
+    const among = sessions === undefined ? [] : ["--sessions", "--calls", "30"];
+    const asked = [...among, "--steps", ...(episode === undefined ? [steps] : ["1", ...episode])];
+    execFile(process.execPath, [join(at, "test/sim/run.ts"), "--json", ...asked], (error, stdout) => {
       const report = JSON.parse(stdout || "{}") as { failed?: { broken: string[] } | null };
       resolve({ code: typeof error?.code === "number" ? error.code : 0, broken: report.failed?.broken ?? [] });
     });

@@ -55,7 +55,8 @@ export class Patience {
       // Till the lease is over it may take the call for its own, where the wake-up was lost.
       if (hub.find(call.tenant, call.callId) !== undefined) continue;
       const row = this.#store.rows.calls.get(keyOf(call));
-      if (row === undefined || !(isTerminal(row.state) || isParked(row))) continue;
+      // A session goes on to wait for calls that people are asked about.
+      if (row === undefined || !(isTerminal(row.state) || (isParked(row) && row.sessionId === ""))) continue;
       this.#lasts(`${call.callId}: is ${row.state}, and who waits for it at ${name} is not told`, this.#calmSince.get(name) ?? 0, before);
     }
   }

@@ -12,6 +12,8 @@ const { values } = parseArgs({
     "lose-answers": { type: "string", default: String(someAnswersLost) },
     /** Minutes of a long run. */
     minutes: { type: "string", default: "10" },
+    /** Agents and their sessions too. */
+    sessions: { type: "boolean", default: false },
     long: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -21,6 +23,7 @@ const stepsWanted = Number(values.steps);
 const msMax = values.long ? Number(values.minutes) * 60_000 : Number.POSITIVE_INFINITY;
 const ends: Record<string, number> = {};
 const misfortunes: Record<string, number> = {};
+const sessions: Record<string, number> = {};
 const failed: SimVerdict[] = [];
 let [steps, calls, episodes] = [0, 0, 0];
 const began = performance.now();
@@ -34,18 +37,19 @@ function add(sum: Record<string, number>, more: Readonly<Record<string, number>>
 }
 
 function tellFailure({ seed, broken }: SimVerdict): void {
-  const again = `npm run sim -- --seed ${seed} --steps 1 --calls ${values.calls} --replicas ${values.replicas} --lose-answers ${values["lose-answers"]}`;
+  const again = `npm run sim -- --seed ${seed} --steps 1 --calls ${values.calls} --replicas ${values.replicas} --lose-answers ${values["lose-answers"]}${values.sessions ? " --sessions" : ""}`;
   console.log(`seed ${seed} breaks ${broken.length} rule(s); again with: ${again}`);
   for (const rule of broken.slice(0, 20)) console.log(`  ${rule}`);
 }
 
 for (let seed = Number(values.seed); goesOn(); seed++) {
-  const options = { seed, calls: Number(values.calls), replicas: Number(values.replicas), loseAnswers: Number(values["lose-answers"]) };
+  const options = { seed, calls: Number(values.calls), replicas: Number(values.replicas), loseAnswers: Number(values["lose-answers"]), sessions: values.sessions };
   const verdict = await new SimWorld(options).run(options);
   steps += verdict.steps;
   calls += verdict.calls;
   episodes++;
   add(ends, verdict.ends);
+  add(sessions, verdict.sessions);
   add(misfortunes, verdict.misfortunes);
   if (verdict.broken.length > 0) {
     failed.push(verdict);
@@ -58,12 +62,13 @@ for (let seed = Number(values.seed); goesOn(); seed++) {
 }
 
 const seconds = Math.round((performance.now() - began) / 100) / 10;
-const summary = { episodes, steps, calls, replicas: Number(values.replicas), ends, misfortunes, seconds };
+const summary = { episodes, steps, calls, replicas: Number(values.replicas), ends, misfortunes, sessions, seconds };
 if (values.json) {
   console.log(JSON.stringify({ ...summary, failed: failed[0] ?? null, failed_seeds: failed.map(({ seed }) => seed) }));
 } else {
   console.log(`simulated ${steps} steps in ${episodes} episodes with ${calls} calls of ${values.replicas} replicas in ${seconds} s`);
   console.log(`ends: ${inWords(ends)}`);
+  if (values.sessions) console.log(`sessions: ${inWords(sessions)}`);
   console.log(`misfortunes: ${inWords(misfortunes)}`);
   if (failed.length > 0) console.log(`seeds that fail: ${failed.map(({ seed }) => seed).join(" ")}`);
 }

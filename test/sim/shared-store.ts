@@ -1,10 +1,14 @@
 // The database that replicas of the simulator share: rows, who lives, roles, brakes; each process has a connection of its own to it.
 import type { Call } from "../../packages/runtime/src/call/types.ts";
 import { LedgerUnavailable, type CommitOutcome, type Unit, type Write } from "../../packages/runtime/src/ledger/port.ts";
+import type { SessionClaim } from "../../packages/runtime/src/ledger/sessions.ts";
 import type { Beat, Fleet, Wake } from "../../packages/runtime/src/ledger/shared.ts";
+import type { Session } from "../../packages/runtime/src/session/types.ts";
 import type { Random } from "../walk/random.ts";
+import { sessionKey } from "../walk/session-shelf.ts";
 import { SimStore, keyOf } from "../walk/sim-ledger.ts";
 import type { SimTime } from "../walk/sim-time.ts";
+import { SessionTrail } from "./session-trail.ts";
 import type { SimProcess } from "./sim-process.ts";
 
 interface Living {
@@ -38,6 +42,7 @@ export class SharedStore {
   readonly #roles = new Map<string, { replica: string; until: number }>();
   readonly #ears = new Map<SimProcess, (heard: Heard) => void>();
   readonly connections = new Set<Connection>();
+  readonly trail = new SessionTrail();
 
   constructor(time: SimTime, { random, luck }: { readonly random: Random; readonly luck: Random }) {
     this.time = time;
@@ -98,6 +103,7 @@ export class SharedStore {
     });
     const outcome = this.rows.apply({ writes: tagged });
     if (outcome.applied) this.rows.violations.push(...strangers);
+    if (outcome.applied) this.trail.wrote(unit, writer);
     return outcome;
   }
 
@@ -107,6 +113,13 @@ export class SharedStore {
     if (stored === undefined || stored.replica === null || stored.replica === writer || expect.replica === stored.replica) return [];
     if (stored.state !== "queued" && stored.state !== "dispatched" && stored.state !== "running") return [];
     return [`${row.callId}: was changed by ${writer} as its own, and it is with ${stored.replica}`];
+  }
+
+  claimSession(claim: SessionClaim): Session | undefined {
+    const before = this.rows.sessions.rows.get(sessionKey(claim));
+    const claimed = this.rows.sessions.claim(claim);
+    if (before !== undefined && claimed !== undefined) this.trail.claimed(claim, before, claimed);
+    return claimed;
   }
 
   listen(process: SimProcess, hear: (heard: Heard) => void): void {

@@ -23,6 +23,7 @@ import type { Spans } from "../walk/spans.ts";
 import { Connection, type SharedStore } from "./shared-store.ts";
 import { sharedLedgerOf } from "./sim-shared-ledger.ts";
 import { SimProcess } from "./sim-process.ts";
+import { makeSessions, type SimSessions } from "./sim-sessions.ts";
 
 export interface SimReplica {
   readonly name: string;
@@ -37,6 +38,8 @@ export interface SimReplica {
   readonly replicas: Replicas;
   readonly refusals: Refusals;
   readonly ledger: SharedLedger;
+  /** Undefined: none are driven in this episode. */
+  readonly sessions: SimSessions | undefined;
   readonly links: Set<Link>;
   readonly life: { readonly alive: boolean };
   /** Its doors are open. */
@@ -52,6 +55,7 @@ export interface SimReplicaParts {
   readonly store: SharedStore;
   readonly policies: PolicyBook;
   readonly barred: Spans;
+  readonly withSessions: boolean;
   /** Calls at work at once. */
   readonly cap: () => number;
   /** Errors that the process logs. */
@@ -70,9 +74,9 @@ export function makeReplica(parts: SimReplicaParts): SimReplica {
   const log = { info() {}, warn() {}, error: (fields: object, message: string) => process.alive && parts.heard(fields, message) };
   const catalog = new BarredCatalog((tool) => parts.barred.holds(tool));
   const governing: GovernorPorts = { hub, ledger, catalog, directory: openDirectory, policies, agents: new AgentBook(ledger), clock };
-  const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => facts, consult: consultOf(governing, () => approvals) });
+  const driver = new Driver({ hub, ledger, clock, meters, log, factsFor: async () => facts, consult: consultOf(governing, () => approvals, (call) => sessions?.driver.told(call)) });
   const chance = { bytes: (count: number) => Uint8Array.from({ length: count }, () => random.below(256)) };
-  const approvals = new Approvals({ ...governing, driver, chance, hash, meters, log, noticed: () => undefined });
+  const approvals = new Approvals({ ...governing, driver, chance, hash, meters, log, noticed: () => undefined, closed: (approval) => sessions?.driver.closed(approval) });
   const replicas = new Replicas({
     replica: name,
     grpcAddress: () => String(place),
@@ -91,14 +95,17 @@ export function makeReplica(parts: SimReplicaParts): SimReplica {
     caps: () => (parts.cap() === Number.POSITIVE_INFINITY ? [] : [{ tenant, project: null, max: parts.cap() }]),
     reloadGovernance: () => readBrakes(store, connection, { hub, driver, clock }, capsOf(parts)),
     sweepApprovals: () => approvals.sweep(),
+    sessionHeard: (of, sessionId) => sessions?.driver.heard(of, sessionId),
     deliver: async () => void (await ledger.hold("webhooks", name, 5_000)),
   });
   driver.share(replicas);
   const refusals = new Refusals({ ledger, clock, meters, log });
-  return { name, place, process, connection, driver, hub, approvals, governing, replicas, refusals, ledger, links: new Set(), life: process, open: false };
+  const admin = { ...governing, ledger, driver, approvals, refusals, chance, hash, meters };
+  const sessions = parts.withSessions ? makeSessions({ ...admin, replica: name, log, process, shared: store, random }) : undefined;
+  return { name, place, process, connection, driver, hub, approvals, governing, replicas, refusals, ledger, sessions, links: new Set(), life: process, open: false };
 }
 
-function consultOf(governing: GovernorPorts, approvals: () => Approvals): Consult {
+function consultOf(governing: GovernorPorts, approvals: () => Approvals, told: Consult["told"]): Consult {
   return {
     async recheck(call) {
       const look = await lookAgain(governing, call, argsOf(call));
@@ -110,7 +117,7 @@ function consultOf(governing: GovernorPorts, approvals: () => Approvals): Consul
     trigger: (call, outcome) => approvals().trigger(call, outcome),
     said: () => undefined,
     given: () => undefined,
-    told: () => undefined,
+    told,
     vet: async () => [],
   };
 }
@@ -123,6 +130,7 @@ export async function startReplica(parts: SimReplicaParts, replica: SimReplica):
   if (current.ok) hub.triggersAre(triggersOf(current.set));
   await readBrakes(parts.store, connection, { hub, driver, clock: process.clock }, capsOf(parts));
   await approvals.sweep();
+  replica.sessions?.driver.start(false);
   replica.open = true;
 }
 

@@ -54,5 +54,6 @@ export function sharedLedgerOf(store: SharedStore, process: SimProcess, connecti
     onWake: (hear) => store.listen(process, hear),
   };
   const sessions = sessionPart(store.rows, (look) => connection.ask(look, 2));
-  return { ...readsOf(store, connection), ...sessions, ...writes, ...shared } as unknown as SharedLedger;
+  const claimSession: SharedLedger["claimSession"] = (claimed) => ask(() => store.claimSession(claimed));
+  return { ...readsOf(store, connection), ...sessions, claimSession, ...writes, ...shared } as unknown as SharedLedger;
 }

@@ -43,6 +43,21 @@ test.for([
   for (const kind of ["crash", "freeze", "drain", "store_away", "way_away"]) expect(misfortunes[kind] ?? 0, kind).toBeGreaterThan(1);
 });
 
+test.for([
+  [2, 30_001, 20],
+  [3, 40_001, 10],
+] as const)("no rule of sessions breaks with %i replicas from seed %i on", { timeout: 120_000 }, async ([replicas, firstSeed, episodes]) => {
+  const sessions: Record<string, number> = {};
+  for (let seed = firstSeed; seed < firstSeed + episodes; seed++) {
+    const options = { seed, calls: 30, replicas, loseAnswers: someAnswersLost, sessions: true };
+    const verdict = await new SimWorld(options).run(options);
+    expect(verdict.broken, `seed ${seed}`).toEqual([]);
+    add(sessions, verdict.sessions);
+  }
+  for (const state of ["awaiting_input", "completed", "cancelled", "failed", "taken_over"]) expect(sessions[state] ?? 0, state).toBeGreaterThan(1);
+  for (const what of ["turns", "calls", "completions"]) expect(sessions[what] ?? 0, what).toBeGreaterThan(50);
+});
+
 test.for(formerFailures)("%s: seed %i with %i replicas holds", { timeout: 60_000 }, async ([, seed, replicas, loseAnswers]) => {
   expect((await episode(seed, replicas, loseAnswers)).broken).toEqual([]);
 });

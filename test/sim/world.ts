@@ -15,8 +15,11 @@ import { Callers } from "./callers.ts";
 import { Misfortunes } from "./misfortunes.ts";
 import { Patience } from "./patience.ts";
 import { brokenInSim } from "./predicates.ts";
+import { brokenSessions, unknownEnds } from "./predicates-sessions.ts";
 import { SharedStore } from "./shared-store.ts";
+import { publishAgents } from "./sim-agents.ts";
 import { attach, makeReplica, startReplica, type SimReplica, type SimReplicaParts } from "./sim-replica.ts";
+import { Talkers } from "./talkers.ts";
 import { Watch } from "./watch.ts";
 
 /** Short waits, so that an episode sees them to their end. */
@@ -29,6 +32,8 @@ export interface SimVerdict {
   readonly steps: number;
   readonly calls: number;
   readonly ends: Readonly<Record<string, number>>;
+  /** Where sessions stand at the end, and what they have done. */
+  readonly sessions: Readonly<Record<string, number>>;
   /** What went wrong around it, how often. */
   readonly misfortunes: Readonly<Record<string, number>>;
   readonly broken: readonly string[];
@@ -40,6 +45,8 @@ export interface SimOptions {
   readonly replicas: number;
   /** Of transactions: done, and whoever sent them hears of an error. 0 to 1. */
   readonly loseAnswers: number;
+  /** Agents are there, and people talk to them. */
+  readonly sessions?: boolean;
 }
 
 /** So that most episodes have some. */
@@ -60,6 +67,7 @@ export class SimWorld {
   readonly callers: Callers;
   readonly watch: Watch;
   readonly #people: People;
+  readonly #talkers: Talkers | undefined;
   readonly #misfortunes: Misfortunes;
   readonly #patience: Patience;
   #policies: PolicyBook | undefined;
@@ -79,6 +87,8 @@ export class SimWorld {
     const { time, random, barred } = this;
     this.callers = new Callers({ time, random, barred, problem, anyReplica: () => this.anyReplica() });
     this.#misfortunes = new Misfortunes(this);
+    this.#talkers = options.sessions === true ? new Talkers({ random, rows: this.store.rows, problem, anyReplica: () => this.anyReplica() }) : undefined;
+    if (this.#talkers !== undefined) publishAgents(this.store.rows);
     const world = {
       time,
       random,
@@ -104,15 +114,22 @@ export class SimWorld {
     for (const worker of this.workers) worker.start();
     while (this.#nextCall < options.calls) {
       this.#someoneDoes();
-      if (this.random.chance(0.06)) this.#misfortunes.strike();
+      if (this.random.chance(this.#talkers === undefined ? 0.06 : 0.12)) this.#misfortunes.strike();
       await this.#pass(this.random.below(500));
     }
     await this.#comeToRest();
     const { rows } = this.store;
     const trace = { store: rows, entries: this.entries, answers: this.callers.answers, stored: this.stored, endedAt: this.time.now() };
-    const broken = [...this.problems, ...brokenInSim({ ...trace, replicas: this.replicas })];
+    const broken = [...this.problems, ...brokenInSim({ ...trace, replicas: this.replicas }), ...this.#brokenSessions()];
     const ends = tally([...rows.calls.values()].map(({ state }) => state));
-    return { seed: options.seed, steps: this.time.steps, calls: rows.calls.size, ends, misfortunes: this.#misfortunes.counts, broken };
+    const sessions = this.#talkers === undefined ? {} : sessionsTold(this.store);
+    return { seed: options.seed, steps: this.time.steps, calls: rows.calls.size, ends, sessions, misfortunes: this.#misfortunes.counts, broken };
+  }
+
+  #brokenSessions(): string[] {
+    if (this.#talkers === undefined) return [];
+    const { trail, rows } = this.store;
+    return [...trail.broken, ...brokenSessions({ store: rows, replicas: this.replicas, said: this.#talkers.entries, endedAt: this.time.now() })];
   }
 
   anyReplica(): SimReplica | undefined {
@@ -134,6 +151,7 @@ export class SimWorld {
       random,
       store,
       barred,
+      withSessions: this.#talkers !== undefined,
       policies: this.#policies,
       cap: () => this.cap,
       heard: (fields, message) => this.#heard(fields, message),
@@ -158,6 +176,8 @@ export class SimWorld {
   async drain(replica: SimReplica): Promise<void> {
     if (replica.hub.draining) return;
     await replica.replicas.drain();
+    await replica.sessions?.driver.stop();
+    replica.sessions?.leaving.abort();
     await replica.driver.drain(5_000 + this.random.below(20_000), replica.replicas.addresses());
     await replica.replicas.stop();
     this.crash(replica);
@@ -179,6 +199,17 @@ export class SimWorld {
     for (const [place, replica] of this.replicas.entries()) if (replica === undefined) this.startReplica(place);
     for (const worker of this.workers) if (!worker.up) worker.start();
     await this.#pass(300_000);
+    if (this.#talkers !== undefined) await this.#sayUnknownEnds();
+  }
+
+  /** What a session waits for, and only people can know: they say it, and the session goes on. */
+  async #sayUnknownEnds(): Promise<void> {
+    for (let rounds = 0; rounds < 10; rounds++) {
+      const open = unknownEnds(this.store.rows);
+      if (open.length === 0) return;
+      for (const { callId } of open) this.callers.resolve(callId);
+      await this.#pass(100_000);
+    }
   }
 
   async #pass(ms: number): Promise<void> {
@@ -224,6 +255,7 @@ export class SimWorld {
 
   #someoneDoes(): void {
     const { random } = this;
+    if (this.#talkers !== undefined && random.chance(0.5)) return this.#talkers.act();
     const choice = random.next();
     if (choice < 0.02) return this.#burst();
     if (choice < 0.65) return this.#invoke(random.pick(Object.keys(tools)));
@@ -307,6 +339,14 @@ function identityOf({ totalMs, now, ...drawn }: Drawn): CallIdentity {
 
 /** The same for all episodes: nothing in it changes. */
 const rules = bookOfRules();
+
+function sessionsTold({ rows, trail }: SharedStore): Record<string, number> {
+  const { completions, claims, takenOver } = trail;
+  const all = [...rows.sessions.rows.values()];
+  const turns = all.reduce((sum, { turn }) => sum + turn, 0);
+  const calls = [...rows.calls.values()].filter(({ sessionId }) => sessionId !== "").length;
+  return { ...tally(all.map(({ state }) => state)), turns, calls, completions, claims, taken_over: takenOver };
+}
 
 function tally(words: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};

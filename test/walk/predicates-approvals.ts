@@ -12,7 +12,9 @@ export function approvalRules({ store, entries, endedAt, skewMsMax = 0 }: Trace)
   const broken: string[] = [];
   const decisions = decisionsOf(store);
   const entriesOf = Map.groupBy(entries, ({ callId }) => callId);
-  const byCall = Map.groupBy(store.shelf.approvals.values(), ({ subject }) => subject.callId ?? "");
+  // Limits of sessions have no call.
+  const asked = [...store.shelf.approvals.values()].filter(({ subject }) => subject.kind !== "limit");
+  const byCall = Map.groupBy(asked, ({ subject }) => subject.callId ?? "");
   for (const [callId, approvals] of byCall) {
     const call = store.calls.get(keyOf({ tenant: approvals[0]?.tenant ?? "", callId }));
     if (call === undefined) {

@@ -81,7 +81,9 @@ function usageIsOfTheEnds({ calls, usage }: SimStore): string[] {
   for (const { tool, executions, succeeded, failed, timedOut: timed_out, cancelled, denied } of usage) {
     const ended = { succeeded, failed, timed_out, cancelled, denied };
     for (const [state, calls] of Object.entries(ended)) count(`${state} ${tool}`, -calls);
-    if (executions !== 1) count("that are no executions", 1);
+    // What was denied before its admission was never begun.
+    const begun = denied === 1 && executions === 0 ? 1 : executions;
+    if (begun !== 1) count("that are no executions", 1);
   }
   return [...missing].flatMap(([what, by]) => (by === 0 ? [] : [`the usage lacks ${by} calls ${what}`]));
 }

@@ -54,9 +54,9 @@ export class SessionShelf {
    * @throws Error for a unit that contradicts itself
    */
   apply({ writes }: Unit): number {
+    this.#undo = [];
     if (!writes.some(isSessionWrite)) return -1;
     const steps = sessionSteps(writes);
-    this.#undo = [];
     const refused = writes.findIndex((write) => isSessionWrite(write) && !this.#write(write, steps));
     if (refused >= 0) this.takeBack();
     return refused;

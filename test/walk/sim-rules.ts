@@ -6,6 +6,7 @@ import { PolicyBook } from "../../packages/runtime/src/corridor/policy-book.ts";
 import type { Ledger } from "../../packages/runtime/src/ledger/port.ts";
 import type { ApprovalDemand, PolicyVersion, Trigger } from "../../packages/runtime/src/policy/types.ts";
 import { readManifest } from "../../packages/runtime/src/registry/manifest.ts";
+import type { Resolution } from "../../packages/runtime/src/registry/resolve.ts";
 import type { ToolVersion } from "../../packages/runtime/src/registry/types.ts";
 import type { Directory } from "../../packages/runtime/src/tenancy/directory.ts";
 import { policyVersion } from "../support/policies.ts";
@@ -103,6 +104,12 @@ export class BarredCatalog extends Catalog {
 
   override ready(version: ToolVersion) {
     return compiled.ready(version);
+  }
+
+  override async resolve(_tenant: string, tool: string, _requested: string, _maySee?: unknown, project = ""): Promise<Resolution> {
+    const version = toolVersions.get(tool);
+    if (version === undefined) return { ok: false, reason: "not_found", near: [], versions: [] };
+    return this.#isBarred(tool) ? { ok: false, reason: "disabled", version, project } : { ok: true, version };
   }
 
   override async standing(call: { readonly tool: string }) {
