@@ -149,11 +149,11 @@ const mutants: readonly Mutant[] = [
     sessions: true,
   },
   {
-    name: "a ledger that does not ask for a session's fence",
+    name: "a claim that brings no new fence",
     file: "test/walk/session-shelf.ts",
-    from: "  guards = true;",
-    to: "  guards = false;",
-    caughtBy: /under the fence/,
+    from: "fence: stored.fence + 1, replica,",
+    to: "fence: stored.fence, replica,",
+    caughtBy: /which is not new/,
     sessions: true,
   },
   {

@@ -27,6 +27,7 @@ export class SessionTrail {
       this.takenOver++;
       if ((before.leaseExpiresAt ?? 0) > now) this.broken.push(`${name}: was claimed by ${replica} while the lease of ${before.replica} ran`);
     }
+    if (after.fence <= (this.#fences.get(name) ?? 0)) this.broken.push(`${name}: was claimed by ${replica} under the fence ${after.fence}, which is not new`);
     this.#under(name, after.fence, "claimed");
     this.#claims.set(`${name} ${replica}`, { place: ++this.#place, fence: after.fence });
   }
