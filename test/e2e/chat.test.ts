@@ -161,13 +161,15 @@ describe("at a terminal", () => {
     await hers.shows("with arguments of user:fay");
     await his.shows("Told: ");
     await his.shows("> ");
+    // He decides about her calls, and does not speak for her.
     his.type("pay 1500\r");
+    await his.shows("may not speak for them");
+    hers.type("pay 1500\r");
     await his.shows("a approve, r reject, e edit the arguments, s skip: ");
     his.type("r\r");
     await his.shows("why not? (may stay empty) ");
     his.type("once is enough\r");
     await his.shows("rejected");
-    await hers.shows("user:fay> pay 1500");
     await hers.shows("← pay denied");
     expect(till.receipts.filter(({ order: { amount } }) => amount === 1_500)).toEqual([]);
     expect(till.receipts.filter(({ order: { amount } }) => amount === 700)).toHaveLength(1);

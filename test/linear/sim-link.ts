@@ -148,6 +148,9 @@ export class SimLink {
       webhooks: none,
       dueDeliveries: none,
       nextDeliveryAt: async () => undefined,
+      // Nobody talks with agents here.
+      freeSessions: async () => 0,
+      idleSessions: none,
       streamChunks: none,
       lastStreamSeq: async () => 0,
     };

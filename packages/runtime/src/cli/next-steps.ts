@@ -46,6 +46,7 @@ const steps: Readonly<Record<ErrorCode | OwnCode, Step>> = {
     if (context.details["reason"] === "tenant_suspended")
       return "whoever runs the runtime can resume it: signalbox tenants resume <tenant> --platform";
     if (context.details["reason"] === "over_operator_limit") return "see what the operator has set: signalbox limits list";
+    if (context.details["reason"] === "not_theirs") return "start one of your own: signalbox chat <agent>";
     if (context.details["reason"] === "operator_only") return "speak as the platform's operator: add --platform";
     // A vote that was refused says so with a reason; what is missing then is another person, or a role.
     if (context.approvalId !== undefined && typeof context.details["reason"] === "string") {
