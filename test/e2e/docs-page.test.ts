@@ -92,9 +92,12 @@ test("the runtime takes every example that it can take without more", async () =
       const example = requestBody?.content["application/json"]?.example;
       // What is about something that exists has its id in the path, and files in packages were put before.
       if (example === undefined || path.includes("{") || operationId === "putPackage") continue;
+      // Its agent was published by an example before it, and publishing deploys nothing.
+      if (operationId === "startSession") await stack.admin.post("/v1/agents/support/deploy", { version: "1.0.0" });
       const rest = tags.includes("tenants") ? stack.operator : stack.admin;
       const { status, text } = await rest.ask(method === "put" ? "PUT" : "POST", path, { body: example });
-      expect([operationId, text, status === 200 || status === 201]).toEqual([operationId, text, true]);
+      const good = status === 200 || status === 201 || (operationId === "startSession" && status === 202);
+      expect([operationId, text, good]).toEqual([operationId, text, true]);
       taken.push(operationId);
     }
   }

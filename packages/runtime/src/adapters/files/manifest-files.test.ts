@@ -51,5 +51,5 @@ test("a folder with nothing in it says what was looked for", async () => {
   await expect(findPolicies(folder, ["a"])).rejects.toThrow(
     "a has no policy in it or below: no *.policy.yaml, and no YAML file of kind Policy",
   );
-  await expect(findDocuments(folder, ["a"])).rejects.toThrow("a has no tool.yaml and no policy in it or below");
+  await expect(findDocuments(folder, ["a"])).rejects.toThrow("a has no tool.yaml, no agent.yaml and no policy in it or below");
 });
