@@ -48,7 +48,9 @@ export class Misfortunes {
     const effects = 1 + random.below(effectsMax);
     if (kind === "crash") process.fate = { effects, befall: () => this.#world.crash(replica) };
     else if (kind === "freeze") {
-      const ms = random.chance(0.5) ? random.below(5_000) : random.below(60_000);
+      // Long enough that another takes its sessions over, more often where there are some.
+      const short = random.chance(this.#world.hasSessions ? 0.2 : 0.5);
+      const ms = short ? random.below(5_000) : random.below(60_000);
       process.fate = { effects, befall: () => process.freeze(ms) };
     } else if (kind === "drain") void this.#world.drain(replica).catch(() => undefined);
     else if (kind === "way_away") {

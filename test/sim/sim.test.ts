@@ -44,8 +44,8 @@ test.for([
 });
 
 test.for([
-  [2, 30_001, 20],
-  [3, 40_001, 10],
+  [2, 30_001, 12],
+  [3, 40_001, 8],
 ] as const)("no rule of sessions breaks with %i replicas from seed %i on", { timeout: 120_000 }, async ([replicas, firstSeed, episodes]) => {
   const sessions: Record<string, number> = {};
   for (let seed = firstSeed; seed < firstSeed + episodes; seed++) {

@@ -114,8 +114,9 @@ export class SimWorld {
     for (const worker of this.workers) worker.start();
     while (this.#nextCall < options.calls) {
       this.#someoneDoes();
-      if (this.random.chance(this.#talkers === undefined ? 0.06 : 0.12)) this.#misfortunes.strike();
-      await this.#pass(this.random.below(500));
+      if (this.random.chance(this.hasSessions ? 0.15 : 0.06)) this.#misfortunes.strike();
+      // Sessions are taken over after so many seconds; an episode with them lasts longer.
+      await this.#pass(this.random.below(this.hasSessions ? 2_000 : 500));
     }
     await this.#comeToRest();
     const { rows } = this.store;
@@ -124,6 +125,10 @@ export class SimWorld {
     const ends = tally([...rows.calls.values()].map(({ state }) => state));
     const sessions = this.#talkers === undefined ? {} : sessionsTold(this.store);
     return { seed: options.seed, steps: this.time.steps, calls: rows.calls.size, ends, sessions, misfortunes: this.#misfortunes.counts, broken };
+  }
+
+  get hasSessions(): boolean {
+    return this.#talkers !== undefined;
   }
 
   #brokenSessions(): string[] {
