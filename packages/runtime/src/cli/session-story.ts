@@ -84,6 +84,7 @@ function callLines(timeline: ChildTimeline, { item, written, index, told }: Writ
   return [
     `  ${look.paint.bold(plainLine(written.name))}  ${painted}${code === null ? "" : ` (${plainLine(code)})`}${look.paint.dim(plainLine(which))}${timesText(row, look)}`,
     ...(written.arguments === "" ? [] : [cutLine(`    ${written.arguments}`, look)]),
+    ...(row?.status === "indeterminate" ? [`    nobody knows whether it happened: signalbox calls resolve ${plainLine(row.execution_id)} confirm | retry | fail`] : []),
     ...asked.map((one) => `    ${approvalLine(one, look)}`),
     ...(told === undefined ? [] : [cutLine(`    → ${toldText(told)}`, look)]),
     ...(typeof told?.edited_by === "string" ? [plainLine(`    ran with the arguments of ${told.edited_by}`)] : []),

@@ -84,7 +84,8 @@ async function open({ ports, row, agent }: LimitHost, request: AskLimitRequest):
 /** What the rules on this limit ask for, in the time that the agent may wait; where none speaks of it, anybody who may decide. */
 async function requirementsFor(ports: SessionPorts, { session }: SessionRow, agent: AgentVersion, request: AskLimitRequest): Promise<ApprovalRequirements> {
   const { limit, used, budget } = request;
-  const plain: ApprovalRequirements = { ...approvalDefaults, routes: [{ route: "", quorum: 1 }], reason: `the agent ${agent.agent} has used ${used} of ${budget} (${limit}) and asks for as much again` };
+  // Whoever wants the agent to go on is not the one who says that it may, as with calls.
+  const plain: ApprovalRequirements = { ...approvalDefaults, distinctFromRequester: true, routes: [{ route: "", quorum: 1 }], reason: `the agent ${agent.agent} has used ${used} of ${budget} (${limit}) and asks for as much again` };
   const asked = (await judged(ports, session, agent, `limit.${limit}` as Trigger)) ?? plain;
   const waitMs = agent.spec.limits.approvalWaitMsMax;
   return asked.timeoutMs <= waitMs ? asked : { ...asked, timeoutMs: waitMs, onTimeout: "deny", escalateTo: null };

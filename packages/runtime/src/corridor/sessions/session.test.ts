@@ -361,6 +361,8 @@ describe("limits", () => {
     await house.quiet();
     const [approval] = (await house.ledger.listApprovals({ tenant: "acme" }, 10)).items;
     expect(approval).toMatchObject({ subject: { kind: "limit", sessionId: session.sessionId }, tool: "limit.steps", state: "pending" });
+    const ann = asked({ scopes: new Set(["approvals:decide"]) });
+    expect((await refusal(decide(ann, approval, { decision: "approve" }))).details).toMatchObject({ reason: "requester_may_not_vote" });
     await decide(voter("olga", "ops"), approval, { decision });
     const w2 = house.worker("w2", { tools: { pay: 10 } });
     await house.quiet();
