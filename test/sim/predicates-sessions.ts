@@ -27,7 +27,7 @@ export function brokenSessions(trace: SessionTrace): string[] {
   const { store } = trace;
   const broken = [...store.sessions.rows.values()].flatMap((row) => {
     const story = storyOf(store, row);
-    const rules = [rests(story, store), paired(story), toldOnce(story, store), gapless(story), recorded(story), heard(story, store)];
+    const rules = [rests(story, trace), paired(story), toldOnce(story, store), gapless(story), recorded(story), heard(story, store)];
     return rules.flat().map((rule) => `${row.sessionId}: ${rule}`);
   });
   broken.push(...nobodyDrives(trace), ...entriesAreThere(trace), ...limitsAreAnswered(trace));
@@ -46,9 +46,10 @@ function storyOf({ sessions, calls }: SimStore, row: Session): Story {
 }
 
 /** It has ended, or waits for somebody who knows of it. */
-function rests({ row, calls }: Story, store: SimStore): string[] {
-  const { state, inboxSeq, inboxTaken, replica, approvalId } = row;
-  const broken = replica === null ? [] : [`is ${state}, and ${replica} has its lease`];
+function rests({ row, calls }: Story, { store, endedAt }: SessionTrace): string[] {
+  const { state, inboxSeq, inboxTaken, replica, leaseExpiresAt, approvalId } = row;
+  // The lease of one that died while it found nothing to do runs out, and nobody need take it.
+  const broken = replica === null || (leaseExpiresAt ?? 0) < endedAt ? [] : [`is ${state}, and ${replica} has its lease`];
   if (isEnded(state)) return broken;
   if (state === "awaiting_input") return inboxTaken === inboxSeq ? broken : [...broken, `waits for input, and ${inboxSeq - inboxTaken} entries wait for it`];
   const asked = approvalId !== null && store.shelf.approval(row.tenant, approvalId)?.approval.state === "pending";
