@@ -209,6 +209,6 @@ describe("whose", () => {
     expect(rival.last("invoke")).toBeUndefined();
     expect(await house.children(parent)).toHaveLength(1);
     const workers = await house.service.listWorkers(asked({ tenant: "platform", scopes: new Set(["*"]) }));
-    expect(workers.map(({ workerId, handlers }) => [workerId, handlers.length])).toEqual([["r1-agents", 1], ["w1", 0]]);
+    expect(workers.map(({ workerId, handlers }) => [workerId, handlers.length])).toEqual([["w1", 0]]);
   });
 });

@@ -264,8 +264,11 @@ export class SessionRun {
   /** Nothing is recorded of the effect; what it has used of the turn's time is. */
   async #letGo({ why, activeMs }: Suspended): Promise<void> {
     this.#kept = { ...this.#kept, spentMs: this.#kept.spentMs + Math.round(activeMs) };
+    const { inboxTaken } = this.session;
+    // Cancels that were heard, and did not end the wait, are done with: they must not bring the session back again and again.
+    if (why === "people") this.#kept = { ...this.#kept, cancelTaken: this.#cancels.done("goes_on") };
     const state = why === "people" ? "awaiting_approval" : this.session.state;
-    await this.#change({ progress: { state, snapshotJson: keptText(this.#kept) }, release: true });
+    await this.#change({ progress: { state, snapshotJson: keptText(this.#kept), inboxTaken: this.#wishes.pastCancels(inboxTaken, this.#kept.cancelTaken) }, release: true });
   }
 }
 

@@ -256,6 +256,23 @@ describe("people", () => {
     expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", usage: { modelCalls: 2, toolCalls: 2 } });
   });
 
+  test("a cancel that does not end the wait does not bring the session back again and again", async () => {
+    house = await Sessions.withScript([{ calls: [call({ amount: 1_500 }), call({ amount: 2_000 })] }, { text: "done" }]);
+    await house.policy({ name: "large", when: "args.amount > 1000.0", then: ask("finance") });
+    const { session } = await house.start("pay twice");
+    await house.quiet();
+    await house.service.cancelSession(talker, session.sessionId, { scope: "call", callId: `${session.sessionId}:agv_helper_1_0_0:t1.1:0` });
+    await house.quiet();
+    const { fence } = await house.session(session.sessionId);
+    await house.pass(10_000);
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_approval", fence });
+    const [approval] = (await house.ledger.listApprovals({ tenant: "acme", state: "pending" }, 10)).items;
+    await decide(voter("fay", "finance"), approval, { decision: "reject", comment: "no" });
+    await house.quiet();
+    expect(resultsOf(await house.history(session.sessionId)).map(({ status }) => status)).toEqual(["cancelled", "denied"]);
+    expect(await house.session(session.sessionId)).toMatchObject({ state: "awaiting_input", reason: { code: "end_turn" } });
+  });
+
   test("a rejection that fails ends the session", async () => {
     house = await Sessions.withScript([{ calls: [call({ amount: 1_500 })] }, { text: "never" }]);
     await house.policy({ name: "large", when: "args.amount > 1000.0", then: ask("finance", 1, { on_reject: "fail" }) });

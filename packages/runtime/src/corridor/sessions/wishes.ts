@@ -90,6 +90,17 @@ export class Wishes {
     return { messages, inboxTaken: taken };
   }
 
+  /** Behind the cancels at the head that were carried out. */
+  pastCancels(inboxTaken: number, cancelTaken: number): number {
+    let taken = inboxTaken;
+    for (const { seq, wish } of this.#entries) {
+      if (seq <= taken) continue;
+      if (wish.type !== "cancel" || seq > cancelTaken) break;
+      taken = seq;
+    }
+    return taken;
+  }
+
   /** What is done with need not be kept. */
   forget(inboxTaken: number): void {
     const from = this.#entries.findIndex(({ seq }) => seq > inboxTaken);
