@@ -154,7 +154,7 @@ const mutants: readonly Mutant[] = [
     from: "  guards = true;",
     to: "  guards = false;",
     caughtBy: /under the fence \d+ after/,
-    episode: ["--seed", "62"],
+    episode: ["--seed", "174"],
     sessions: true,
   },
   {

@@ -207,7 +207,7 @@ const mutants: readonly Mutant[] = [
 
 const root = join(import.meta.dirname, "../..");
 // Inside the repository, so that the copies find its packages; ignored by git.
-const folder = join(root, ".mutants");
+const folder = join(root, ".mutants", "walk");
 const steps = "1500000";
 
 function walk(at: string, extra: readonly string[] = []): Promise<{ code: number; broken: readonly string[] }> {
