@@ -77,6 +77,12 @@ export function missingFor({ tool, holdings }: Asking): readonly string[] {
   return [...new Set([...missing, ...beyond])];
 }
 
+/** Whose fault it is that these are missing: a grant would not help where the agent's own manifest stands against it. */
+export function lackOf({ tool: { bound }, principal }: Asking, missing: readonly string[]): string {
+  const beyond = bound === undefined ? [] : missingPermissions(bound.ceiling, missing);
+  return beyond.length > 0 ? `the manifest of the agent ${bound?.agent} does not permit ${beyond.join(", ")}` : `${principal} has no grant for ${missing.join(", ")}`;
+}
+
 /** Hears the rules that read no arguments. */
 export function begin(ports: GovernorPorts, asking: Asking, id: string): Deliberating {
   const { clock, policies } = ports;

@@ -28,6 +28,7 @@ import {
   hearCounted,
   isOver,
   judge,
+  lackOf,
   missingFor,
   type Asking,
   type Deliberating,
@@ -136,7 +137,7 @@ async function authorize(ports: InvokePorts, passage: Passage): Promise<Asking> 
   const missing = missingFor(asking);
   if (missing.length === 0) return asking;
   const spentMicros = Math.round((ports.clock.monotonic() - began) * 1000);
-  const message = `${name} has no grant for ${missing.join(", ")}`;
+  const message = lackOf(asking, missing);
   const decision: Decision = { id: freshId(ports, "dec"), outcome: "deny", reason: message, rules: [], spentMicros };
   return denied(ports, passage, decision, { code: "forbidden", message, details: { missing }, reason: "missing_grant" });
 }

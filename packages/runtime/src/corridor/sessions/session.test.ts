@@ -456,7 +456,9 @@ describe("talking", () => {
     house = await Sessions.withScript([{ calls: [call({ amount: 5 })] }, { text: "no" }], { permissions: ["tool:invoke:other"] });
     const { session } = await house.start("pay");
     await house.quiet();
-    expect(resultsOf(await house.history(session.sessionId))).toMatchObject([{ status: "denied", errorCode: "forbidden" }]);
+    const results = resultsOf(await house.history(session.sessionId));
+    expect(results).toMatchObject([{ status: "denied", errorCode: "forbidden" }]);
+    expect(results[0]?.text).toContain("the manifest of the agent helper does not permit tool:invoke:pay");
   });
 });
 
